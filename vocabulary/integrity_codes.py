@@ -7,6 +7,8 @@ from tracegraph.vocabulary.categories import GPU_WORK, Role, names_of
 from tracegraph.vocabulary.gaps import LOST_WORK
 
 Level = Literal["info", "warning", "error"]
+DOUBTFUL: tuple[Level, ...] = ("error", "warning")
+"""The levels of findings that lower the trust in every number, the worst first; the others only inform."""
 _AGAIN = "Record or copy the trace again."
 _TOOL = "Find out which tool wrote it, and repair the entry there."
 _KNOW = "Nothing; it is good to know."

@@ -12,9 +12,7 @@ from tracegraph.cli.reporters.frame import write_frame
 from tracegraph.queries.catalog import find
 from tracegraph.queries.runs import unknown_run
 from tracegraph.workbench.text.text import visible
-from tracegraph.workbench.text.values import as_data_text
-
-_TO_THE_MINUTE = len("2026-01-01T00:00")
+from tracegraph.workbench.text.values import as_data_text, to_the_minute
 
 
 @click.group(cls=CommandGroup, invoke_without_command=True)
@@ -41,7 +39,7 @@ def list_runs(context: Context, output: Path | None = None, form: str = "table",
 
 def _for_people(rows: pd.DataFrame) -> pd.DataFrame:
     """Leave out what all runs have in common, and say when each was made to the minute."""
-    shown = rows.assign(created=rows["created"].str.slice(0, _TO_THE_MINUTE).str.replace("T", " "))
+    shown = rows.assign(created=to_the_minute(rows["created"]))
     plain = ["nodes"]
     plain += ["state"] if rows["state"].eq("ready").all() else []
     plain += ["scenario_of"] if rows["scenario_of"].isna().all() else []

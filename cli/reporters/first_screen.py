@@ -1,6 +1,5 @@
 """What a report says first: the run, the verdict, what the path is made of and what each fix gains."""
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -10,14 +9,13 @@ from tracegraph.workbench.findings.recommendations import recommend
 from tracegraph.workbench.sections.blocks import Fact, Facts, Stack, Words
 from tracegraph.workbench.sections.made_of import made_of
 from tracegraph.workbench.sections.section import all_sections
+from tracegraph.workbench.sections.verdict import count_doubts
 from tracegraph.workbench.text.text import format_ns, label, plural, visible
 
 _NAME_CELLS = 40
 """How many cells the name of the run may take before it is shortened."""
 _MOST_FACTS = 4
 """How many facts of a section are said; `-v` has all."""
-_DOUBTFUL = ("error", "warning")
-"""The levels of findings about the input that lower the trust in the answer."""
 
 
 @dataclass(frozen=True)
@@ -57,9 +55,7 @@ def _title(findings: Findings) -> str:
 
 def _trust(findings: Findings) -> str:
     """Count what lowers the trust in the input."""
-    counts = Counter(str(row["level"]) for row in findings.details.integrity)
-    said = " and ".join(plural(counts[level], level) for level in _DOUBTFUL if counts[level])
-    return f"{said or 'no errors or warnings'} about the input"
+    return f"{count_doubts(findings.details.integrity) or 'no errors or warnings'} about the input"
 
 
 def _facts(findings: Findings) -> Iterator[tuple[str, Sequence[Fact]]]:

@@ -11,10 +11,9 @@ from rich.text import Text
 from tracegraph.base.errors import InputError
 from tracegraph.ingest.findings import Finding
 from tracegraph.ingest.inspection import Inspection, JobInspection
+from tracegraph.vocabulary.integrity_codes import DOUBTFUL
 from tracegraph.workbench.text.text import format_ns, format_share, label, plural, visible
 
-_LEVELS = ("error", "warning")
-"""The levels of findings that an ingest lists; the others only inform."""
 _MESSAGE_CELLS = 400
 """How many cells a message may take before it is shortened."""
 _STYLES = {"error": "bold red", "warning": "yellow", "info": "cyan"}
@@ -25,7 +24,7 @@ def integrity_lines(rows: Iterable[Mapping[str, object]]) -> list[str]:
     return [
         f"{row['level']} {row['code']} {row['count']:,} {label(str(row['message']), _MESSAGE_CELLS)}"
         for row in rows
-        if row["level"] in _LEVELS
+        if row["level"] in DOUBTFUL
     ]
 
 

@@ -1,6 +1,7 @@
 """Times that cannot be and rows that are missing, on small files after public reports: shared/cases."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -57,11 +58,11 @@ def test_what_is_missing_is_said_and_nothing_is_promised(
     errors = [row for row in found["integrity"] if row["level"] == "error"]
     assert sorted(row["code"] for row in errors) == codes
     assert all(row["share"] > 0.5 for row in errors)
-    assert "of the path has no record" in said
-    assert "Not known: what ran in" in said
+    assert "what to change first, cannot be told" in said
+    assert "not known what ran in" in " ".join(said.split())
     assert gap in said
     assert "The GPU determines" not in said
-    assert "would be" not in said.split("Recommendations")[0], "no gain is promised"
+    assert not re.search(r"would be|times as fast", said), "no gain is promised"
     assert not {row["name"] for row in found["potential"]} & set(NOT_OF_THE_GPU)
 
 

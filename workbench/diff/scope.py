@@ -10,11 +10,10 @@ from tracegraph.base.errors import InputError
 from tracegraph.queries.run_part import RunPart
 from tracegraph.queries.runs import Ask, RunWindow, find_window
 from tracegraph.queries.shapes.rows import job_steps
+from tracegraph.vocabulary.integrity_codes import DOUBTFUL
 from tracegraph.workbench.findings.step_summary import summarise_steps
 from tracegraph.workbench.text.text import plural
 
-_LEVELS = ("error", "warning")
-"""The levels of findings about the input that may explain a difference by themselves."""
 _OTHER_RANKS = (
     "where a rank waits for others, the path of its step goes over them, and all end a step together: what a "
     "rank itself does longer or shorter is told by what runs, not by the path"
@@ -92,7 +91,7 @@ def choose(ask: Ask, a: Side, b: Side) -> Scope:
 def _odd(ask: Ask, run: str) -> str:
     """Say what a run's files lost or contradict, by its codes: a difference may come from that alone."""
     found = json.loads(ask("run_details", {"run": run})["integrity"].iloc[0] or "[]")
-    codes = ", ".join(dict.fromkeys(str(one["code"]) for one in found if one["level"] in _LEVELS))
+    codes = ", ".join(dict.fromkeys(str(one["code"]) for one in found if one["level"] in DOUBTFUL))
     return f"the files of {run} are not whole or contradict themselves: {codes}" if codes else ""
 
 

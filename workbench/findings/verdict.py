@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from tracegraph.vocabulary.gaps import WAITING_FOR_RANK
+from tracegraph.vocabulary.integrity_codes import DOUBTFUL
 from tracegraph.workbench.findings.bottleneck import Bottleneck
 from tracegraph.workbench.findings.bound import Bound, bound_of
 from tracegraph.workbench.findings.contradictions import Contradiction, contradiction
@@ -161,10 +162,8 @@ def _doubts(findings: Findings, bound: Bound, gains: Sequence[Row]) -> Iterator[
         yield f"{format_share(gains[0]['inferred_share'])} of that gain hangs on inferred dependencies"
     if "communication" in bound.bottlenecks and findings.details.ranks == 1:
         yield "how much of it is waiting for slower ranks, which one file cannot tell"
-    odd = [
-        row
-        for row in findings.details.integrity
-        if row["level"] in ("warning", "error") and row["code"] not in OF_PATH
-    ]
+    codes = [row["code"] for row in findings.details.integrity if row["level"] in DOUBTFUL]
+    odd = [code for code in codes if code not in OF_PATH]
     if odd:
-        yield f"how far the {plural(len(odd), 'finding')} about the input may change this"
+        word = "finding" if len(odd) == len(codes) else "other finding"
+        yield f"how far the {plural(len(odd), word)} about the input may change this"

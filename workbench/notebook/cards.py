@@ -12,6 +12,7 @@ from tracegraph.workbench.notebook.card import Lengths, OneLength, Shown, card
 from tracegraph.workbench.sections import made_of, recommendations, run, verdict
 from tracegraph.workbench.sections.blocks import Advice, Block, Column, Facts, Table, Words
 from tracegraph.workbench.text.text import format_ns, plural
+from tracegraph.workbench.text.values import to_the_minute
 from tracegraph.workbench.what_if import answer_words, plan_words
 
 if TYPE_CHECKING:
@@ -97,7 +98,7 @@ def runs_card(runs: pd.DataFrame) -> str:
     if runs.empty:
         return card("Stored runs", [Words("no run is stored")])
     rows = runs.assign(
-        _created=runs["created"].str[:16].str.replace("T", " "),
+        _created=to_the_minute(runs["created"]),
         _state=runs["state"].where(runs["state"] != "ready"),
     )
     filled = [one for one in _RUNS if rows[one.field].notna().any()]

@@ -115,12 +115,10 @@ class Gains:
     """Fixes by what they gain of a run of `base_ns`, for a page: a picture of each range, and how to do it.
 
     A row has title, evidence, how, command, gain_ns, low_ns, high_ns and speedup, as in `Findings.fixes`.
-    `more`: how many are left out.
     """
 
     rows: Sequence[Mapping[str, Any]]
     base_ns: int
-    more: int = 0
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,7 @@ def _content(findings: Findings) -> Sequence[Block]:
     rows["_assumed"] = ["; ".join(texts) for texts in rows["assumptions"]]
     rows["assumptions"] = rows["_assumed"]
     shown = findings.fixes[:_DRAWN]
-    gains = Gains(shown, int(shown[0]["base_ns"]), len(findings.fixes) - len(shown))
+    gains = Gains(shown, int(shown[0]["base_ns"]))
     return [gains, Table(rows, _COLUMNS, note=_METHOD, folded=_FOLDED)]
 
 

@@ -7,6 +7,7 @@ from itertools import cycle
 from tracegraph.vocabulary.categories import Role, find_category
 from tracegraph.workbench.findings.bottleneck import Bottleneck, shares
 from tracegraph.workbench.findings.findings import Findings
+from tracegraph.workbench.findings.verdict import judge
 from tracegraph.workbench.sections.blocks import Block, Part, Stack
 from tracegraph.workbench.sections.section import ANSWER, Section
 from tracegraph.workbench.text.text import format_times
@@ -74,7 +75,9 @@ def _content(findings: Findings) -> Sequence[Block]:
 
 
 def _worth(findings: Findings) -> str:
-    """Say how much shorter the run is without each resource, if replays of it are stored."""
+    """Say how much shorter the run is without each resource; empty if that is not stored or not known."""
+    if judge(findings).bottleneck == "unknown":
+        return ""
     base_ns, rows = findings.bounds.get("base_ns", 0), findings.bounds.get("resources", [])
     told = [
         f"{row['resource']} {format_times(base_ns / row['length_ns'])}"

@@ -1,8 +1,9 @@
 """The answer first: at most three sentences, after one line about the input."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
+from tracegraph.vocabulary.integrity_codes import DOUBTFUL
 from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.findings.verdict import OF_PATH, judge
 from tracegraph.workbench.sections.blocks import Block, Fact, Facts, Tone
@@ -11,8 +12,6 @@ from tracegraph.workbench.text.text import format_share, label, plural
 
 _MUCH = 0.05
 """From this share of the path (0..1) on, missing records are mentioned with the input."""
-_DOUBTFUL = ("error", "warning")
-"""The levels of findings that lower the trust in the answer, the worst first."""
 _MESSAGE_CELLS = 200
 """How many cells a message about the input may take before it is shortened."""
 _PLACE = "; first: "
@@ -28,7 +27,7 @@ def _content(findings: Findings) -> Sequence[Block]:
 
 def trust(findings: Findings) -> Fact:
     """Say how far the input can be trusted."""
-    rows = [row for row in findings.details.integrity if row["level"] in _DOUBTFUL]
+    rows = [row for row in findings.details.integrity if row["level"] in DOUBTFUL]
     lost, unclear = findings.unrecorded_share + findings.unknown_share, findings.unclear_share
     much = f"{format_share(lost)} of the path has no record" if lost >= _MUCH else ""
     if rows:
@@ -43,12 +42,17 @@ def trust(findings: Findings) -> Fact:
     return Fact("input", "nothing lost, damaged or missing that the answer rests on", "good")
 
 
+def count_doubts(rows: Iterable[Mapping[str, object]]) -> str:
+    """Count the findings that lower the trust, as `1 error and 2 warnings`; empty if there are none."""
+    levels = Counter(row["level"] for row in rows)
+    return " and ".join(plural(levels[level], level) for level in DOUBTFUL if levels[level])
+
+
 def _told(rows: Sequence[Mapping[str, object]]) -> str:
     """Count the doubtful findings, list their codes, and say what the worst one is."""
-    levels, codes = (Counter(str(row[name]) for row in rows) for name in ("level", "code"))
-    counted = " and ".join(plural(levels[level], level) for level in _DOUBTFUL if levels[level])
+    counted, codes = count_doubts(rows), Counter(str(row["code"]) for row in rows)
     listed = ", ".join(code if count == 1 else f"{code} ({count} files)" for code, count in codes.items())
-    worst = min(rows, key=lambda row: _DOUBTFUL.index(str(row["level"])))
+    worst = next(row for level in DOUBTFUL for row in rows if row["level"] == level)
     message = label(str(worst["message"]).partition(_PLACE)[0], _MESSAGE_CELLS)
     which = "the first: " if len(rows) > 1 else ""
     return f"{counted}: {listed}; {which}{message}" if message else f"{counted}: {listed}"

@@ -9,6 +9,13 @@ from neo4j.graph import Node, Path, Relationship
 
 from tracegraph.queries.module import python_value
 
+_TO_THE_MINUTE = len("2026-01-01T00:00")
+
+
+def to_the_minute(moments: "pd.Series[str]") -> "pd.Series[str]":
+    """Cut moments in the form of ISO 8601 as people read them in a list: to the minute, without the zone."""
+    return moments.str.slice(0, _TO_THE_MINUTE).str.replace("T", " ")
+
 
 def plain(value: object) -> object:
     """Turn `value` into what JSON can hold; a missing value and a number that is not finite become None.
