@@ -5,21 +5,27 @@ import pandas as pd
 
 from tracegraph.queries.shapes.roles import of_role
 from tracegraph.vocabulary.categories import GAP, GPU_WORK
+from tracegraph.vocabulary.gaps import EARLIER_WORK
 
 
 def call_tree(frames: pd.DataFrame) -> pd.DataFrame:
     """Build the tree: a row for each frame, after its parent, with its own time and that of its calls.
 
     `own_ns` is the time of the frame itself; `duration_ns` and `gap_ns` include all that it called. A lag
-    before work of the GPU is a gap of the call that launched it, any other lag one of its frame. Gaps of one
-    name in a frame are one frame, with a negative id if the graph has none for it.
+    before work of the GPU is a gap of the call that launched it, any other lag one of its frame; work from
+    before the recording is one of the lane, since no call of the file launched it. Gaps of one name in a
+    frame are one frame, with a negative id if the graph has none for it.
     """
     lags = frames[frames["lag"].notna()]
     launched = of_role(lags["category"], *GPU_WORK) & lags["parent"].notna()
+    parent, earlier = (
+        lags["frame"].mask(launched, lags["parent"]).astype("Int64"),
+        lags["lag"].eq(EARLIER_WORK),
+    )
     gaps = pd.DataFrame(
         {
-            "parent": lags["frame"].mask(launched, lags["parent"]).astype("Int64"),
-            "depth": lags["depth"] + 1 - launched,
+            "parent": parent.mask(earlier, _roots(frames, lags.loc[earlier, "frame"])),
+            "depth": (lags["depth"] + 1 - launched).mask(earlier, 1),
             "name": lags["lag"],
             "category": GAP,
             "duration_ns": lags["duration_ns"],
@@ -29,6 +35,18 @@ def call_tree(frames: pd.DataFrame) -> pd.DataFrame:
     rows = pd.concat([listed, gaps.sort_values(["parent", "name"])], ignore_index=True)
     rows["frame"] = rows["frame"].fillna(pd.Series(-2 - rows.index, rows.index)).astype("int64")
     return _with_sums(_merged(rows))
+
+
+def _roots(frames: pd.DataFrame, of: "pd.Series[int]") -> "pd.Series[int]":
+    """Find the lanes of some frames, as the ids of their roots."""
+    callers = frames.drop_duplicates("frame").set_index("frame")["parent"].dropna().astype("int64").to_dict()
+
+    def root(frame: int) -> int:
+        while frame in callers:
+            frame = callers[frame]
+        return frame
+
+    return of.map(root).astype("Int64")
 
 
 def _merged(rows: pd.DataFrame) -> pd.DataFrame:

@@ -104,3 +104,22 @@ def test_repeated_layers_are_one() -> None:
         [3, "nn.Module: Norm_*", 18, 18],
         [2, "nn.Module: Head_0", 9, 9],
     ]
+
+
+def test_work_from_before_the_recording_belongs_to_no_call_of_the_file() -> None:
+    rows = (
+        MAIN,
+        (1, 0, "train.py(9): prepare", PYTHON, 20),
+        (2, 1, "cudaMemcpyAsync", "cuda_runtime", 10),
+        (3, 2, "Memcpy HtoD", "gpu_memcpy", 10),
+    )
+    assert listed(*rows, (3, 2, "Memcpy HtoD", "gpu_memcpy", 60, "work from before the recording")) == [
+        "main",
+        ". work from before the recording",
+        ". train.py(9): prepare",
+        ". . cudaMemcpyAsync",
+        ". . . Memcpy HtoD",
+    ]
+    assert ". . . GPU busy with other work" in listed(
+        *rows, (3, 2, "Memcpy HtoD", "gpu_memcpy", 60, "GPU busy with other work")
+    )

@@ -13,6 +13,7 @@ from tracegraph.ingest.causal.graph.binding import bind, find_sink, walk
 from tracegraph.ingest.causal.graph.doubtful_edges import lower_behind_lost, lower_confidence
 from tracegraph.ingest.causal.graph.gaps import name_gaps
 from tracegraph.ingest.causal.graph.meetings import Meetings
+from tracegraph.ingest.causal.graph.moments import drop_backward
 from tracegraph.ingest.causal.graph.rendezvous import join_ranks, thread_waits
 from tracegraph.ingest.causal.graph.segments import build_segments
 from tracegraph.ingest.causal.graph.solution import Solution
@@ -30,11 +31,10 @@ def solve(scene: Scene, found: Found, cross_thread: str, meetings: Meetings | No
     events, window = scene.events, scene.window
     waits = found.waits if meetings is None else join_rows([found.waits, thread_waits(meetings, events)])
     cuts = [np.concatenate(both) for both in zip(scene.steps.cuts, scene.phases.cuts, strict=True)]
-    segments = build_segments(
-        events, scene.stack, scene.lanes, window, found.edges, waits, (cuts[0], cuts[1])
-    )
+    edges = drop_backward(events, found.edges)
+    segments = build_segments(events, scene.stack, scene.lanes, window, edges, waits, (cuts[0], cuts[1]))
     segments, joints = (segments, None) if meetings is None else join_ranks(segments, events, meetings)
-    dependencies, binding = bind(segments, found.edges, window, joints)
+    dependencies, binding = bind(segments, edges, window, joints)
     dependencies = lower_confidence(scene.doubts, events, segments, dependencies)
     gap_name = name_gaps(events, scene.launches, scene.stack, segments, dependencies)
     dependencies = lower_behind_lost(events, segments, dependencies, gap_name)

@@ -181,7 +181,7 @@ def _mark_waits(
         gap_name[low:high][chosen] = GAP_OF_MECHANISM[mechanism] if known else GAP_OF_STRETCH[mechanism]
 
 
-def _completion(events: Events, edges: Edges) -> Ints:
+def completions(events: Events, edges: Edges) -> Ints:
     """Find when each event is complete: at its end, or when an effect of GPU work starts before that, ns.
 
     The rules make an edge between rows that overlap only if their order is known.
@@ -205,7 +205,7 @@ def _with_streams(
     recording begins first.
     """
     inside = (events.start >= window.start) & (events.end <= window.end)
-    end = _completion(events, edges)
+    end = completions(events, edges)
     gpu = np.flatnonzero(events.is_gpu & inside)
     reached = np.zeros(len(events), dtype=bool)
     caused = np.where(edges.cause_event >= 0, inside[edges.cause_event], edges.cause_time > window.start)

@@ -58,11 +58,14 @@ def possible_range(likely: Sequence[Gain], removed: Sequence[int] = ()) -> tuple
     return Bound(min(gains_ns), min(speedups)), Bound(max(gains_ns), max(speedups))
 
 
-def why_wide(low: Bound, high: Bound, gains: Mapping[str, Gain], doubted: Gain, inferred_part: float) -> str:
+def why_wide(
+    low: Bound, high: Bound, gains: Mapping[str, Gain], doubted: Gain, inferred_part: float, held: Gain
+) -> str:
     """Say in words why a range is more than tenfold; empty if it is not.
 
     `gains`: under each cost of recording. `doubted`: the gain as far as it does not depend on inferred
-    dependencies, whose share of it is `inferred_part` (0..1).
+    dependencies, whose share of it is `inferred_part` (0..1). `held`: the gain if work from before the
+    recording ends when it did.
     """
     if high.gain_ns <= max(0, _WIDE * low.gain_ns):
         return ""
@@ -75,5 +78,9 @@ def why_wide(low: Bound, high: Bound, gains: Mapping[str, Gain], doubted: Gain, 
         reasons.append(
             "what recording cost is not known well: it is taken off what is removed, or off what is then "
             "critical"
+        )
+    if _WIDE * held.gain_ns < max(by_level):
+        reasons.append(
+            "a GPU was still busy with work from before the recording, which no earlier launch shortens"
         )
     return "; ".join(reasons) or "the gain is small beside what a replay does not know"

@@ -24,6 +24,7 @@ from tracegraph.ingest.what_if.graph.facts import WorkFacts
 from tracegraph.ingest.what_if.graph.graph import ReplayGraph, graph_of
 from tracegraph.ingest.what_if.graph.overhead import NO_OVERHEAD, Overhead, charge, estimate_overhead
 from tracegraph.ingest.what_if.graph.recorded_edges import on_recorded_edges
+from tracegraph.ingest.what_if.graph.unrecorded_time import held_by_earlier_work
 from tracegraph.ingest.what_if.predictions.gains import Bound, Gain, possible_range, why_wide
 from tracegraph.vocabulary.mechanisms import CODE, STREAM_ORDER
 
@@ -41,8 +42,8 @@ class Ranged:
     Attributes
     ----------
     low, high
-        The range that the cost of recording, inferred dependencies and what a replay does not know (caches,
-        other processes) leave; it never exceeds `removed_ns`.
+        The range that the cost of recording, inferred dependencies, work from before the recording and what a
+        replay does not know (caches, other processes) leave; it never exceeds `removed_ns`.
     wide
         Why the two are more than tenfold apart, empty if they are not.
     removed_ns
@@ -195,13 +196,14 @@ class Predictor:
         inferred_part = 1 - self._sure.gain(change).gain_ns / (corrected.gain_ns or 1)
         doubted = corrected.times(1 - (1 - self._confidence) * inferred_part)
         removed = {level: self._removed_ns(change, level, work) for level, work in works.items()}
-        likely = (doubted, *(gains[level] for level in works))
-        low, high = possible_range(likely, [removed[self._usual], *removed.values()])
+        held = corrected if self._held is self else self._held.gain(change)
+        likely = (doubted, corrected.at_most(held.gain_ns), *(gains[level] for level in works))
+        low, high = possible_range(likely, [removed[self._usual]] * 2 + [*removed.values()])
         return Ranged(
             corrected=corrected,
             low=low,
             high=high,
-            wide=why_wide(low, high, gains, doubted, inferred_part),
+            wide=why_wide(low, high, gains, doubted, inferred_part, held),
             removed_ns=removed[self._usual],
             inferred_share=float(np.clip(inferred_part, 0, 1)) if corrected.gain_ns else 0.0,
         )
@@ -271,6 +273,12 @@ class Predictor:
         """The predictor of a graph in which inferred waits are work, and nothing inferred is a cause."""
         sure = on_recorded_edges(self.graph)
         return self if sure is self.graph else Predictor(sure, self.span, self.overhead)
+
+    @cached_property
+    def _held(self) -> "Predictor":
+        """The predictor of a graph in which work from before the recording ends when it did."""
+        held = held_by_earlier_work(self.graph)
+        return self if held is self.graph else Predictor(held, self.span, self.overhead)
 
     @cached_property
     def _confidence(self) -> float:
