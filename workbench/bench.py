@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -16,7 +16,6 @@ from tracegraph.base.progress import Progress, silent
 from tracegraph.base.suggest import did_you_mean
 from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
 from tracegraph.ingest.options import DEFAULT_OPTIONS, IngestOptions
-from tracegraph.ingest.sources.expand import find_sources
 from tracegraph.ingest.sources.source import AnySource
 from tracegraph.queries.answers import Answers
 from tracegraph.queries.catalog import find
@@ -36,13 +35,16 @@ from tracegraph.store.workspace import Workspace, open_workspace
 from tracegraph.vocabulary.kernel_types import read_spellings
 from tracegraph.workbench.bench_queries import BenchQueries
 from tracegraph.workbench.methods.own_query import with_run
-from tracegraph.workbench.methods.picture import query_picture
-from tracegraph.workbench.methods.picture_file import Picture
 from tracegraph.workbench.methods.remarks import remarking
-from tracegraph.workbench.methods.stored_run import StoredRun, stored_run
 from tracegraph.workbench.progress_bar import shown_progress
-from tracegraph.workbench.run import Run
-from tracegraph.workbench.verify import Verification, base_of, verify
+
+# A question about a stored run needs neither the model nor what draws: they are imported where they are used.
+# ruff: noqa: PLC0415
+if TYPE_CHECKING:
+    from tracegraph.workbench.methods.picture_file import Picture
+    from tracegraph.workbench.methods.stored_run import StoredRun
+    from tracegraph.workbench.run import Run
+    from tracegraph.workbench.verify import Verification
 
 File = str | PathLike[str]
 _WORKSPACE = "TRACEGRAPH_WORKSPACE"
@@ -120,7 +122,7 @@ class Workbench(BenchQueries):
         limits: Limits = DEFAULT_LIMITS,
         step_marker: str | None = None,
         kernel_types: File | None = None,
-    ) -> Run:
+    ) -> "Run":
         """Store a trace as a run, as `tracegraph ingest` does; its help explains the options.
 
         Parameters
@@ -139,6 +141,9 @@ class Workbench(BenchQueries):
         StoreError
             The database or the workspace cannot be used.
         """
+        from tracegraph.ingest.sources.expand import find_sources
+        from tracegraph.workbench.run import Run
+
         options = IngestOptions(
             limits=limits,
             cross_thread=cross_thread,
@@ -148,7 +153,7 @@ class Workbench(BenchQueries):
         with self.storing(find_sources([trace]), name, options, load) as stored:
             return Run(self, stored.tables.run)
 
-    def run(self, name: str | None = None) -> Run:
+    def run(self, name: str | None = None) -> "Run":
         """Find a stored run, by default the newest.
 
         Raises
@@ -156,10 +161,12 @@ class Workbench(BenchQueries):
         InputError
             There is no such run, or it is not complete.
         """
+        from tracegraph.workbench.run import Run
+
         with self.answers() as answers:
             return Run(self, ready_run(answers.of, name))
 
-    def kept_run(self, name: str | None = None) -> Run:
+    def kept_run(self, name: str | None = None) -> "Run":
         """Find a run whose tables this workspace keeps; no server is asked.
 
         By default it is the newest recorded run, or the newest scenario if nothing else is kept.
@@ -169,6 +176,8 @@ class Workbench(BenchQueries):
         InputError
             This workspace keeps no such run.
         """
+        from tracegraph.workbench.run import Run
+
         if self.connection.uri is None and self.workspace.doubted() is not None:
             with self.answers():  # settles what a killed command left half stored or half deleted
                 pass
@@ -182,7 +191,7 @@ class Workbench(BenchQueries):
         recorded = [str(manifest["run"]) for manifest in manifests if "scenario_of" not in manifest]
         return Run(self, name or [*kept, *recorded][-1])
 
-    def verify(self, scenario: str, later: str) -> Verification:
+    def verify(self, scenario: str, later: str) -> "Verification":
         """Compare what a scenario predicted with a later run, as `tracegraph verify` does.
 
         Raises
@@ -193,6 +202,8 @@ class Workbench(BenchQueries):
         StoreError
             The tables of a run cannot be read.
         """
+        from tracegraph.workbench.verify import base_of, verify
+
         changed, after = (self.workspace.load_run(self.kept_run(name).name) for name in (scenario, later))
         return verify(changed, self.workspace.load_run(self.kept_run(base_of(changed)).name), after)
 
@@ -269,7 +280,7 @@ class Workbench(BenchQueries):
             with remarking(answers.database) as heard:
                 return answers.database.change(query, values, heard)
 
-    def picture(self, query: str, run: str | None = None, /, **parameters: object) -> Picture:
+    def picture(self, query: str, run: str | None = None, /, **parameters: object) -> "Picture":
         """Draw what a Cypher query of your own returns; it is asked as `cypher` asks it.
 
         Raises
@@ -279,6 +290,8 @@ class Workbench(BenchQueries):
         StoreError
             The server failed.
         """
+        from tracegraph.workbench.methods.picture import query_picture
+
         with self.answers() as answers:
             values = with_run(answers.of, query, run, parameters)
             return query_picture(answers, query, values)
@@ -337,8 +350,10 @@ class Workbench(BenchQueries):
         name: str | None = None,
         options: IngestOptions = DEFAULT_OPTIONS,
         load: Load | None = None,
-    ) -> Iterator[StoredRun]:
+    ) -> "Iterator[StoredRun]":
         """Store the traces as one run; in the block it can be asked about while its indexes are built."""
+        from tracegraph.workbench.methods.stored_run import stored_run
+
         self._refuse_closed()
         if self._held is not None and load == "bulk":
             raise InputError(
