@@ -13,7 +13,7 @@ from tracegraph.queries.module import in_types
 from tracegraph.queries.run_part import WHOLE, RunPart
 from tracegraph.queries.runs import find_window
 from tracegraph.queries.shapes.peak.job import NOTHING_SAID, Job
-from tracegraph.queries.shapes.rows import PATH_COLUMNS, composition, largest, with_steps_merged
+from tracegraph.queries.shapes.rows import PATH_COLUMNS, largest, sum_by, with_steps_merged
 from tracegraph.store.connection import Database
 from tracegraph.store.kept_answers import KeptAnswers, nullable
 from tracegraph.store.workspace import Workspace
@@ -37,6 +37,24 @@ _LONGEST = (
     "lane_timeline",
 )
 """The queries that take longest; two sessions finish at about the same time if these begin first."""
+_FIRST = ("traces", "lanes", "steps", "gpu_busy", "path_gaps", "events_about", "outliers")
+"""The queries that the first screen reads, besides the path and what its own sections ask."""
+
+_NAMED = {
+    "hotspots": "hotspots",
+    "gaps": "path_gaps",
+    "lanes": "lanes",
+    "timeline": "lane_timeline",
+    "waits": "lane_waits",
+    "gpu": "gpu_busy",
+    "steps": "steps",
+    "step_paths": "step_paths",
+    "recurring": "recurring_hotspots",
+    "near_critical": "near_critical",
+    "second_causes": "second_causes",
+    "silences": "path_silences",
+}
+"""The fields of findings that are rows of a query, and which."""
 
 
 def collect_findings(
@@ -48,6 +66,7 @@ def collect_findings(
     top: int,
     drawn: bool,
     timings_s: Mapping[str, float],
+    first_only: bool = False,
     thresholds: Mapping[str, float] | None = None,
     job: Job | None = None,
 ) -> Findings:
@@ -61,6 +80,8 @@ def collect_findings(
         Also ask for the rows that the lanes are drawn from, which takes as long as two other questions.
     timings_s
         Seconds of earlier stages; those of the queries are added.
+    first_only
+        Ask no more than the first screen reads: a tenth of the time. Everything else then has no rows.
     thresholds
         Thresholds of recommendations by rule, 0..1, that replace the defaults.
     job
@@ -81,6 +102,8 @@ def collect_findings(
     window = find_window(answers.of, run, part)
     scope = Scope(run, window, part, drawn, int(details["ranks"]), job or NOTHING_SAID)
     asked = {**questions(scope), **counter_questions(scope)}
+    if first_only:
+        asked = {name: asked[name] for name in _FIRST} | questions(scope, in_short=True)
     begun = time.perf_counter()
     path = _whole_path(workspace, answers.kept, details) if not part else None
     if path is None:
@@ -92,32 +115,35 @@ def collect_findings(
         timings[f"query {module}"] = round(seconds, 3)
 
     found = answers.of_all(_longest_first(asked), heard)
-    rows = _categorical(found[_PATH] if path is None else path)
-    about = found["events_about"]
+    path = _categorical(found[_PATH] if path is None else path)
     return Findings(
         details=_details(answers.database, details, found["traces"], timings),
         start_ns=window.start_ns,
         end_ns=window.end_ns,
         part=part,
-        path=rows.assign(**{name: _filled(rows[name]) for name in ("mechanism", "evidence")}),
-        by_category_ns=composition(found["hotspots"], found["path_gaps"]),
-        hotspots=largest(with_steps_merged(found["hotspots"], found["steps"]), top),
-        gaps=found["path_gaps"],
-        lanes=found["lanes"],
-        timeline=found.get("lane_timeline", pd.DataFrame()),
-        waits=found["lane_waits"],
-        gpu=found["gpu_busy"],
-        steps=found["steps"],
-        step_paths=found.get("step_paths", pd.DataFrame()),
-        recurring=found.get("recurring_hotspots", pd.DataFrame()).head(_RECURRING),
-        near_critical=found["near_critical"],
-        second_causes=found["second_causes"],
-        silences=found["path_silences"],
-        topics={topic: events_of(topic, about) for topic in TOPICS},
+        path=path.assign(**{name: _filled(path[name]) for name in ("mechanism", "evidence")}),
+        by_category_ns=sum_by(path, "category"),
         answers=found,
         thresholds=thresholds or {},
         job=job or NOTHING_SAID,
+        **_frames(found, top),
     )
+
+
+def _frames(found: Mapping[str, pd.DataFrame], top: int) -> dict[str, Any]:
+    """Choose from the answers those that findings hold by name; what was not asked has no rows."""
+    of = {**dict.fromkeys(_NAMED.values(), pd.DataFrame()), **found}
+    hotspots = (
+        largest(with_steps_merged(of["hotspots"], of["steps"]), top)
+        if "hotspots" in found
+        else of["hotspots"]
+    )
+    return {
+        **{field: of[query] for field, query in _NAMED.items()},
+        "hotspots": hotspots,
+        "recurring": of["recurring_hotspots"].head(_RECURRING),
+        "topics": {topic: events_of(topic, of["events_about"]) for topic in TOPICS},
+    }
 
 
 def _longest_first(asked: Mapping[str, Mapping[str, object]]) -> dict[str, Mapping[str, object]]:

@@ -23,6 +23,7 @@ from tracegraph.store.tables import GraphTables
 from tracegraph.workbench.collect import collect_findings
 from tracegraph.workbench.diff.compare import Difference, compare
 from tracegraph.workbench.diff.scope import Side
+from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.findings.thresholds import checked
 from tracegraph.workbench.graph.causal_graph import CausalGraph
 from tracegraph.workbench.methods.picture import draw_picture
@@ -152,21 +153,42 @@ class Run(RunQueries):
         StoreError
             The server failed, or the run is damaged.
         """
-        bench = self.bench
         part = RunPart(_plain(step), phase, _plain(occurrence))
-        with bench.answers() as answers:
-            findings = collect_findings(
-                answers,
-                bench.workspace,
-                self.name,
-                part=part,
-                top=top,
-                drawn=drawn,
-                timings_s=timings_s or {},
-                thresholds=checked(thresholds or {}),
-                job=job,
-            )
-        return Report(findings, bench.progress)
+        findings = self._collect(
+            part=part,
+            top=top,
+            drawn=drawn,
+            timings_s=timings_s or {},
+            thresholds=checked(thresholds or {}),
+            job=job,
+        )
+        return Report(findings, self.bench.progress)
+
+    def first_look(
+        self,
+        *,
+        step: int | None = None,
+        phase: str | None = None,
+        occurrence: int | None = None,
+        job: Job | None = None,
+    ) -> Findings:
+        """Return the findings as far as the verdict and the first screen of a report need them.
+
+        The parameters are those of `report`.
+
+        Raises
+        ------
+        InputError
+            The run has no such step or phase.
+        StoreError
+            The server failed, or the run is damaged.
+        """
+        part = RunPart(_plain(step), phase, _plain(occurrence))
+        return self._collect(part=part, top=_TOP, drawn=False, timings_s={}, job=job, first_only=True)
+
+    def _collect(self, **options: Any) -> Findings:
+        with self.bench.answers() as answers:
+            return collect_findings(answers, self.bench.workspace, self.name, **options)
 
     def what_if(
         self,

@@ -106,17 +106,24 @@ def report(
     with ExitStack() as opened:
         with context.progress() as bench.progress:
             run, timings = opened.enter_context(_run(bench, sources, name, options, load))
-            found = run.report(
-                **part,
-                top=top,
-                drawn=output is not None,
-                timings_s=timings,
-                thresholds=thresholds,
-                job=job,
-            )
-            written = None if output is None else found.save(output)
-        files = None if output is None or written is None else (output, written)
-        _show(context, found.findings, form, files, full_names=full_names)
+            first = None if context.verbose or form == "json" else run.first_look(**part, job=job)
+        if first is not None:
+            _print_first(first, form, is_written=output is not None)
+        if first is None or output is not None:
+            with context.progress() as bench.progress:
+                found = run.report(
+                    **part,
+                    top=top,
+                    drawn=output is not None,
+                    timings_s=timings,
+                    thresholds=thresholds,
+                    job=job,
+                )
+                files = None if output is None else found.save(output)
+            if first is None:
+                _print_all(found.findings, form, full_names=full_names)
+            if output is not None and files is not None:
+                _print_files(context, output, files, form)
         # What is shown needs no index, so it need not wait for those of a new database.
         with context.progress() as progress, bench.answers() as answers:
             await_indexes(answers.database, progress)
@@ -177,20 +184,26 @@ def _check_marker(run: Run, asked: str | None) -> None:
     )
 
 
-def _show(
-    context: Context, findings: Findings, form: str, files: tuple[Path, Written] | None, *, full_names: bool
-) -> None:
-    """Print the report in the form asked for; JSON and Markdown are all that goes to standard output then."""
-    if form != "table":
-        text = as_text(summary_head(findings)) if form == "json" else as_markdown(first_screen(findings))
-        write_utf8(text)
-        if files is not None and not context.quiet:
-            print_written(context.console, *files)
-        return
-    console = open_console()
-    if not context.verbose:
-        print_first(console, first_screen(findings), files)
-        return
-    print_report(console, findings, full_names=full_names)
-    if files is not None:
-        print_written(console, *files, every=True)
+def _print_first(findings: Findings, form: str, *, is_written: bool) -> None:
+    """Print the first screen before anything else is asked."""
+    shown = first_screen(findings)
+    if form == "md":
+        write_utf8(as_markdown(shown))
+    else:
+        print_first(open_console(), shown, is_written=is_written)
+
+
+def _print_all(findings: Findings, form: str, *, full_names: bool) -> None:
+    """Print every section, or what summary.json begins with."""
+    if form == "json":
+        write_utf8(as_text(summary_head(findings)))
+    else:
+        print_report(open_console(), findings, full_names=full_names)
+
+
+def _print_files(context: Context, folder: Path, written: Written, form: str) -> None:
+    """Print which files were written: with a table for people on standard output, else beside it."""
+    if form == "table":
+        print_written(open_console(), folder, written, every=bool(context.verbose))
+    elif not context.quiet:
+        print_written(context.console, folder, written)

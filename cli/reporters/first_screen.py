@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.findings.first_fix import Row
-from tracegraph.workbench.findings.recommendations import recommend
+from tracegraph.workbench.findings.recommendations import fixes_to_try
 from tracegraph.workbench.sections.blocks import Fact, Facts, Stack, Words
 from tracegraph.workbench.sections.made_of import made_of
 from tracegraph.workbench.sections.section import all_sections
@@ -23,27 +23,19 @@ class FirstScreen:
     """The content of the first screen of a report, for whoever shows it.
 
     `facts`: by heading, what is known. `made_of`: the parts of the path, None if it has none. `fixes`: rows
-    of the findings, by gain. `observed`: how many rules found something besides.
+    of the findings, by gain.
     """
 
     title: str
     facts: Sequence[tuple[str, Sequence[Fact]]]
     made_of: Stack | None
     fixes: Sequence[Row]
-    observed: int
 
 
 def first_screen(findings: Findings) -> FirstScreen:
     """Choose from the findings what the first screen says."""
-    advice = recommend(findings)
-    fixes = [one.fix for one in advice if one.fix is not None]
-    return FirstScreen(
-        _title(findings),
-        list(_facts(findings)),
-        made_of(findings),
-        fixes,
-        len(advice) - len(fixes),
-    )
+    facts = list(_facts(findings))
+    return FirstScreen(_title(findings), facts, made_of(findings), fixes_to_try(findings))
 
 
 def _title(findings: Findings) -> str:

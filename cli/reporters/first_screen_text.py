@@ -30,8 +30,8 @@ _AFTER_FIXES = 8
 """How many lines stand below the table of fixes: its remarks and the files."""
 
 
-def print_first(console: Console, shown: FirstScreen, written: tuple[Path, Written] | None = None) -> None:
-    """Print the first screen, and where files were written which ones."""
+def print_first(console: Console, shown: FirstScreen, *, is_written: bool = False) -> None:
+    """Print the first screen; with `is_written`, files with everything else follow."""
     above = Group(*_above(shown, console.width))
     if _left(console, above) < min(_FEWEST_FIXES, len(shown.fixes)):
         above = Group(*_above(shown, console.width, with_note=False))
@@ -40,9 +40,7 @@ def print_first(console: Console, shown: FirstScreen, written: tuple[Path, Writt
     if shown.fixes:
         console.print(indented(_fixes(shown.fixes[: max(1, min(left, _MOST_FIXES))])))
         print_command(console, f"  predict the first with: {visible(shown.fixes[0]['command'])}")
-    console.print(Text(_more(shown, is_written=written is not None), style="dim"))
-    if written is not None:
-        print_written(console, *written)
+    console.print(Text(_more(shown, is_written=is_written), style="dim"))
 
 
 def _left(console: Console, above: RenderableType) -> int:
@@ -88,11 +86,7 @@ def _fixes(fixes: Sequence[Row]) -> RenderableType:
 def _more(shown: FirstScreen, *, is_written: bool) -> str:
     """Say what is not shown, and how to see it."""
     hidden = max(0, len(shown.fixes) - _MOST_FIXES)
-    more = [
-        *([plural(hidden, "more fix", "more fixes")] if hidden else []),
-        *([f"{plural(shown.observed, 'remark')} of the rules"] if shown.observed else []),
-    ]
-    seen = f", with {' and '.join(more)}" if more else ""
+    seen = f", with {plural(hidden, 'more fix', 'more fixes')}" if hidden else ""
     files = "" if is_written else "; -o FOLDER writes them as a page and files"
     return f"-v shows every section{seen}{files}."
 

@@ -184,12 +184,6 @@ def largest(sums: pd.DataFrame, limit: int) -> pd.DataFrame:
     return rows.assign(proportion=rows["duration_ns"] / max(1, int(rows["duration_ns"].sum())))
 
 
-def composition(*sums: pd.DataFrame) -> dict[str, int]:
-    """Sum the time of a path in each category, in ns, longest first, from `hotspots` and `path_gaps`."""
-    listed = pd.concat(sums)
-    return _ordered(listed.groupby("category")["duration_ns"].sum())
-
-
 def sum_by(rows: pd.DataFrame, column: str) -> dict[str, int]:
     """Sum the time of the rows of a path for each value of a column, in ns, longest first, then by value."""
     lengths = pd.DataFrame({"key": rows[column], "length": rows["end_ns"] - rows["start_ns"]})

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from stored_traces import stored
 
+from tracegraph.cli.reporters.first_screen import first_screen
 from tracegraph.ingest.findings import Integrity
 from tracegraph.ingest.readers import read_trace
 from tracegraph.queries.answers import Answers
@@ -47,9 +48,20 @@ def run(database: Database, workspace: Workspace) -> Iterator[str]:
         yield name
 
 
-def collect(database: Database, workspace: Workspace, run: str, step: int | None = None) -> Findings:
+def collect(
+    database: Database, workspace: Workspace, run: str, step: int | None = None, *, first_only: bool = False
+) -> Findings:
     answers = Answers(database, KeptAnswers(workspace, ConnectionSettings(), database))
-    return collect_findings(answers, workspace, run, part=RunPart(step), top=TOP, drawn=True, timings_s={})
+    return collect_findings(
+        answers,
+        workspace,
+        run,
+        part=RunPart(step),
+        top=TOP,
+        drawn=not first_only,
+        timings_s={},
+        first_only=first_only,
+    )
 
 
 def test_every_table_has_its_query() -> None:
@@ -69,6 +81,17 @@ def check_against_modules(database: Database, run: str, findings: Findings) -> N
             assert len(found) or not len(rows)
     made_of = ask(database, "path_composition", run=run, **vars(window))
     assert findings.by_category_ns == dict(zip(made_of["category"], made_of["duration_ns"], strict=True))
+
+
+@pytest.mark.parametrize("step", [None, STEP])
+def test_the_first_screen_needs_only_the_first_questions(
+    database: Database, workspace: Workspace, run: str, step: int | None
+) -> None:
+    first, whole = (
+        collect(database, workspace, run, step, first_only=first_only) for first_only in (True, False)
+    )
+    assert len(first.answers) < len(whole.answers) / 3
+    assert first_screen(first) == first_screen(whole)
 
 
 @pytest.mark.parametrize("step", [None, STEP])

@@ -168,7 +168,7 @@ def test_help_imports_nothing_heavy() -> None:
 def test_a_question_about_a_stored_run_imports_no_causal_model() -> None:
     program = (
         "import sys; import tracegraph.cli.commands.query, tracegraph.cli.commands.cypher; "
-        "heavy = ('tracegraph.ingest.causal.graph', 'tracegraph.ingest.what_if', 'tracegraph.workbench.pictures'); "
+        "heavy = ('tracegraph.ingest.causal.graph', 'tracegraph.ingest.what_if'); "
         "print([name for name in sys.modules if name.startswith(heavy)])"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -9,7 +9,7 @@ from report_data import make_findings
 from rich.console import Console
 
 from tracegraph.cli.reporters.first_screen import first_screen
-from tracegraph.cli.reporters.first_screen_text import MOST_LINES, print_first
+from tracegraph.cli.reporters.first_screen_text import MOST_LINES, print_first, print_written
 from tracegraph.cli.reporters.markdown import as_markdown
 from tracegraph.queries.run_part import WHOLE
 from tracegraph.workbench.findings.findings import Findings
@@ -41,7 +41,10 @@ def with_fixes(*fixes: dict[str, object], **details: object) -> Findings:
 
 def printed(findings: Findings, written: tuple[Path, Written] | None = None, width: int = 100) -> list[str]:
     stream = io.StringIO()
-    print_first(Console(file=stream, width=width), first_screen(findings), written)
+    console = Console(file=stream, width=width)
+    print_first(console, first_screen(findings), is_written=written is not None)
+    if written is not None:
+        print_written(console, *written)
     return [line.rstrip() for line in stream.getvalue().splitlines()]
 
 

@@ -298,7 +298,7 @@ def recommend(findings: Findings) -> list[Recommendation]:
     """
     rules, verdict = (_MIXED_RANKS,) if mixed_share(findings) else RULES, judge(findings)
     told, gains = verdict.bottleneck != "unknown", verdict.gains
-    fixes = [_fixed(findings, row) for row in what_to_change(findings) if gains and "fix" in row]
+    fixes = [_fixed(findings, row) for row in fixes_to_try(findings)]
     shown = {one.code for one in fixes}
     found = []
     for rule in rules:
@@ -316,6 +316,11 @@ def recommend(findings: Findings) -> list[Recommendation]:
     order = _KINDS if told else _KINDS[::-1]
     kinds = {rule.code: order.index(rule.kind) for rule in RULES}
     return [*fixes, *sorted(found, key=lambda one: (kinds[one.code], -one.share if told else 0.0))]
+
+
+def fixes_to_try(findings: Findings) -> list[Row]:
+    """List the fixes by gain; none if the verdict offers no gain."""
+    return [row for row in what_to_change(findings) if "fix" in row] if judge(findings).gains else []
 
 
 def _fixed(findings: Findings, row: Row) -> Recommendation:

@@ -110,9 +110,10 @@ def all_sections() -> dict[str, Section]:
     return dict(sorted(found.items(), key=lambda item: (item[1].place, item[0])))
 
 
-def questions(scope: Scope) -> dict[str, Parameters]:
-    """Return the queries of all sections with their parameters."""
+def questions(scope: Scope, *, in_short: bool = False) -> dict[str, Parameters]:
+    """Return the queries of all sections with their parameters, or of those of the first screen."""
     asked: dict[str, Parameters] = {}
     for section in all_sections().values():
-        asked |= section.asks(scope)
+        if section.in_short or not in_short:
+            asked |= section.asks(scope)
     return asked
