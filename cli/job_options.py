@@ -5,7 +5,15 @@ from collections.abc import Callable
 
 import click
 
+from tracegraph.queries.shapes.links.link_use import stated_link
 from tracegraph.queries.shapes.peak.job import Job
+
+
+def _checked(_: click.Context, __: click.Parameter, link: str | None) -> str | None:
+    """Refuse a link that nobody knows before traces are read."""
+    stated_link(link)
+    return link
+
 
 _OPTIONS = (
     click.option("--gpus", type=click.IntRange(1), help="GPUs of the job: gains in GPU-hours a day, too."),
@@ -32,11 +40,17 @@ _OPTIONS = (
         help="Peak of a GPU in TFLOP/s, where it is not that of its data sheet.",
     ),
     click.option("--device", help="Name of the GPUs, where the file does not state it, such as 'H100 PCIe'."),
+    click.option(
+        "--link",
+        callback=_checked,
+        help="What carries communication, where files do not tell: GB/s of a GPU in one direction, or a name "
+        "such as NDR.",
+    ),
 )
 
 
 def job_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add --gpus, --batch, --tokens, --params, --model, --peak and --device: argument `job`."""
+    """Add --gpus, --batch, --tokens, --params, --model, --peak, --device and --link: argument `job`."""
 
     @functools.wraps(command)
     def bundled(
@@ -48,9 +62,10 @@ def job_options(command: Callable[..., None]) -> Callable[..., None]:
         model: str | None,
         peak: float | None,
         device: str | None,
+        link: str | None,
         **others: object,
     ) -> None:
-        job = Job(gpus, batch, tokens, params, model, peak, device)
+        job = Job(gpus, batch, tokens, params, model, peak, device, link)
         command(*arguments, job=job, **others)
 
     for add in reversed(_OPTIONS):

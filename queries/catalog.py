@@ -19,7 +19,12 @@ from tracegraph.store.connection import Database
 
 SESSIONS = 2
 """How many modules are asked at a time."""
-SHAPING = ("tracegraph.queries.shapes", "tracegraph.queries.shapes.peak", "tracegraph.vocabulary")
+SHAPING = (
+    "tracegraph.queries.shapes",
+    "tracegraph.queries.shapes.links",
+    "tracegraph.queries.shapes.peak",
+    "tracegraph.vocabulary",
+)
 """Packages whose text decides how rows are shaped."""
 _MEANT_WHOLE = 1_000
 """A query whose limit is at least this by default is meant to list all rows."""

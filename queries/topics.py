@@ -114,7 +114,14 @@ TOPICS = (
         "communication",
         "Communication",
         "The operations in which ranks meet, and how much communication computing hides.",
-        ("collectives", "collective_kinds", "comm_comp_overlap", "exposed_communication"),
+        (
+            "collectives",
+            "collective_kinds",
+            "link_use",
+            "comm_comp_overlap",
+            "step_overlap",
+            "exposed_communication",
+        ),
     ),
     Topic(
         "memory",

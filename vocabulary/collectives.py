@@ -9,6 +9,8 @@ from dataclasses import dataclass
 
 ON_THREADS = ("gloo:", "mpi:", "ucc:")
 """Beginnings of the annotations that back ends for the CPU write around a collective, on a thread."""
+TRANSFER, LATE_ARRIVAL, MIXED = CAUSES = ("transfer", "late arrival", "mixed")
+"""What an operation takes long for, where that is known."""
 Factor = Callable[[int], float]
 """A factor by the number of members of the group."""
 

@@ -180,6 +180,7 @@ class RunQueries(Asking):
             bytes (int64, may be missing): data of the operation as NCCL's tests count it, B
             algorithm_bandwidth (float64, may be missing): data by the time of the transfer, B/s
             bus_bandwidth (float64, may be missing): the same as links carry it, comparable between kinds and numbers of ranks, B/s
+            cause (str): what it takes so long for: `transfer`, `late arrival`, `mixed`, or `unknown`
             evidence (str): `recorded`: ids match its members; `inferred`: their order does
             confidence (float64): how sure the match is, 0..1
 
@@ -216,6 +217,8 @@ class RunQueries(Asking):
             overlap_ns (int64): how much of that computation runs, too, ns
             overlap_share (float64): overlap as a share of the communication, 0..1
             exposed_ns (int64): how much of the communication no computation hides, ns
+            computing_ns (int64): time in which computation runs, overlapping ones counted once, ns
+            overlap_efficiency (float64, may be missing): overlap as a share of the shorter of both, the most there can be, 0..1
 
         Raises:
             InputError: a value is not allowed, or there is no such run, step or rank.
@@ -1446,6 +1449,59 @@ class RunQueries(Asking):
             start_ns (int64): start of the activity, ns
             end_ns (int64): end of the activity, ns
             delay_ns (int64): from the call's start to the activity's start, ns
+
+        Raises:
+            InputError: a value is not allowed, or there is no such run, step or rank.
+            StoreError: the server failed.
+        """
+
+    def link_use(
+        self,
+        *,
+        start_ns: int | None = None,
+        end_ns: int | None = None,
+        link: str | None = None,
+        device: str | None = None,
+        limit: int = 100,
+        step: int | None = None,
+        phase: str | None = None,
+        occurrence: int | None = None,
+        rank: int | None = None,
+    ) -> pd.DataFrame:
+        """Algorithm and bus bandwidth of operations by kind, group and size, and their share of the link.
+
+        Parameters:
+            start_ns: start of the window: what begins in it counts, ns
+            end_ns: end of the window, ns
+            link: GB/s of a GPU in one direction, or a link's name
+            device: name of the GPUs; null: that in the file
+            limit: rows listed
+            step: number of a step: the window of this step
+            phase: phase, of the step where there are steps: data loading, zero grad, forward, backward, optimizer; its window
+            occurrence: which phase of that name, 1 the first; by default the last
+            rank: rank of that step or phase, by default the one that ends it last
+
+        Without a step, a phase or a window of its own it is about the whole run.
+
+        Columns:
+            rank (int64, may be missing): rank whose kernels these are, null for operations that several ranks show
+            name (str, may be missing): kind of operation, null where neither file nor name says it
+            group (str, may be missing): name of the process group, where the file states it
+            ranks (int64, may be missing): number of ranks of the group
+            bytes (int64, may be missing): data of one operation as NCCL's tests count it, B
+            count (int64): number of operations
+            sum_ns (int64): all their transfers, of kernels alone with the waits in them, ns
+            transfer_ns (int64): median of one of them, ns
+            algorithm_bandwidth (float64, may be missing): data by the median, B/s
+            bus_bandwidth (float64, may be missing): the same as links carry it, by the factors of NCCL's tests, comparable between kinds and sizes, B/s
+            link (str, may be missing): what joins the ranks, null where that is not known
+            link_bytes_per_s (float64, may be missing): what a GPU can send over it, in one direction, B/s
+            link_source (str, may be missing): document that states it, or `stated` by the user
+            share (float64, may be missing): bus bandwidth as a share of the link, 0..1
+            spread (float64, may be missing): ninth by first decile of the transfers of equal messages; null for one message
+            is_least (bool): whether waits for other ranks are inside, so that the bandwidths are least values
+            evidence (str): `recorded`: ids match the members, or they are a rank's own kernels; `inferred`: their order does
+            lacks (str, may be missing): what is missing, and what to give or record
 
         Raises:
             InputError: a value is not allowed, or there is no such run, step or rank.
@@ -3045,6 +3101,44 @@ class RunQueries(Asking):
             on_gpu (bool): whether it runs on a stream; for a gap, whether it ends there
             duration_ns (int64): time on the step's path, ns
             inferred_ns (int64): how much of it starts by an inferred dependency, ns
+
+        Raises:
+            InputError: a value is not allowed, or there is no such run, step or rank.
+            StoreError: the server failed.
+        """
+
+    def step_overlap(
+        self,
+        *,
+        start_ns: int | None = None,
+        end_ns: int | None = None,
+        rank: int | None = None,
+        step: int | None = None,
+        phase: str | None = None,
+        occurrence: int | None = None,
+    ) -> pd.DataFrame:
+        """How much of the communication of each step of each rank runs while something computes.
+
+        Parameters:
+            start_ns: start of the window, ns
+            end_ns: end of the window, ns
+            rank: rank of the process, null for all
+            step: number of a step: the window of this step
+            phase: phase, of the step where there are steps: data loading, zero grad, forward, backward, optimizer; its window
+            occurrence: which phase of that name, 1 the first; by default the last
+
+        Without a step, a phase or a window of its own it is about the whole run.
+
+        Columns:
+            rank (int64): rank of the process
+            step (int64, may be missing): number of the step, null for the whole window where there are no steps
+            step_ns (int64): length of the step's window, its GPU work included, ns
+            computing_ns (int64): time in which computation runs, overlaps counted once, ns
+            communication_ns (int64): time in which communication runs, counted once, ns
+            overlap_ns (int64): time in which both run, ns
+            overlap_efficiency (float64, may be missing): overlap as a share of the shorter of both, the most there can be, 0..1; null where one is missing
+            hidden_share (float64, may be missing): overlap as a share of the communication, 0..1
+            exposed_ns (int64): how much of the communication no computation hides, ns
 
         Raises:
             InputError: a value is not allowed, or there is no such run, step or rank.

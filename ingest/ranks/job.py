@@ -29,17 +29,10 @@ from tracegraph.ingest.ranks.merging import (
     merge_scenes,
     merge_stated,
 )
+from tracegraph.ingest.ranks.message_sizes import whole_bytes
 from tracegraph.ingest.ranks.rank_part import Part
 from tracegraph.ingest.trace import FileFacts
-from tracegraph.vocabulary.collectives import KIND
 from tracegraph.vocabulary.mechanisms import CODE, COLLECTIVE
-
-# The bytes of an element by the type that NCCL's events state, in lower case.
-_ELEMENT_BYTES = {
-    "float": 4, "double": 8, "half": 2, "bfloat16": 2, "long": 8, "long int": 8, "int": 4, "short": 2,
-    "char": 1, "byte": 1, "bool": 1, "unsigned char": 1, "c10::half": 2, "c10::bfloat16": 2,
-    "float8_e4m3fn": 1, "float8_e5m2": 1,
-}  # fmt: skip
 
 
 def find_meetings(
@@ -88,15 +81,9 @@ def _table(operations: Sequence[Operation], events_of: Sequence[Ints], events: E
 
 
 def _bytes(operation: Operation) -> int | None:
-    """Count the bytes of all data of an operation, from what the member of the lowest rank states.
-
-    None if it states too little, or if the kind of operation moves no data.
-    """
+    """Count the bytes of all data of an operation, from what the member of the lowest rank puts in."""
     first = operation.first
-    width, kind = _ELEMENT_BYTES.get((first.dtype or "").lower()), KIND[first.kind]
-    if first.elements is None or width is None or not kind.moves_data:
-        return None
-    return round(first.elements * width * kind.whole(len(operation.ranks or operation.members)))
+    return whole_bytes(first.kind, first.input_bytes, len(operation.ranks or operation.members))
 
 
 def without_guesses(found: Found, meetings: Meetings, events: Events) -> Found:

@@ -11,6 +11,7 @@ from tracegraph.ingest.causal.events.events import NONE
 from tracegraph.ingest.causal.graph.model import RankModel
 from tracegraph.ingest.causal.rules.threads.collectives import cpu_collectives
 from tracegraph.ingest.ranks.kinds import find_kind, is_communication, stated_kind
+from tracegraph.ingest.ranks.message_sizes import shaped_bytes, stated_bytes
 from tracegraph.vocabulary.categories import Role
 
 _TEXTS = ("collective", "group", "group_ranks", "dtype")
@@ -22,6 +23,7 @@ class Member:
     """One event of a rank that took part in an operation; what its file does not say is None.
 
     `kind`: all_reduce and so on. `ranks`: the members of the group. `sequence` counts its operations.
+    `input_bytes`: what it puts in, by the elements that the file states or by recorded shapes, B.
     `start`, `end`: ns on the file's CPU clock.
     """
 
@@ -34,6 +36,7 @@ class Member:
     sequence: int | None
     elements: int | None
     dtype: str | None
+    input_bytes: int | None
     receiver: int | None
     sender: int | None
     start: int
@@ -69,12 +72,19 @@ class _Facts:
     """What some events of a file state."""
 
     def __init__(self, stated: pa.Table, rows: list[int]) -> None:
-        chosen = stated.select([*_TEXTS, *_NUMBERS, "name"]).take(pa.array(rows, pa.int64()))
+        chosen = stated.select([*_TEXTS, *_NUMBERS, "name", "shapes"]).take(pa.array(rows, pa.int64()))
         self._rows = dict(zip(rows, chosen.to_pylist(), strict=True))
 
     def first(self, name: str, places: list[int]) -> object:
         """Find the first value that one of the places states; None if none does."""
         return next((value for at in places if (value := self._rows[at][name]) not in (None, "")), None)
+
+    def shaped_bytes(self, places: list[int]) -> int | None:
+        """Count the bytes that go in, by the first operator around the event whose shapes tell."""
+        kernel = self._rows[places[0]]["name"]
+        rows = (self._rows[at] for at in places[1:])
+        found = (shaped_bytes(kernel, row["name"], row["shapes"]) for row in rows)
+        return next((size for size in found if size is not None), None)
 
     def kind(self, places: list[int]) -> str | None:
         """Find the kind of the operation; what is around a kernel for sends and receives says which it is."""
@@ -90,7 +100,9 @@ def _member(model: RankModel, facts: _Facts, places: list[int]) -> Member | None
         return None
     events = model.events
     numbers = {name: _number(facts.first(name, places)) for name in _NUMBERS}
-    elements = int(events.elements[event])
+    stated, dtype = int(events.elements[event]), _text(facts.first("dtype", places))
+    elements = stated if stated != NONE else numbers["elements"]
+    by_elements = stated_bytes(elements, dtype)
     return Member(
         event=event,
         kind=kind,
@@ -99,8 +111,9 @@ def _member(model: RankModel, facts: _Facts, places: list[int]) -> Member | None
         ranks=read_ranks(_text(facts.first("group_ranks", places))),
         size=numbers["group_size"],
         sequence=numbers["group_sequence"],
-        elements=elements if elements != NONE else numbers["elements"],
-        dtype=_text(facts.first("dtype", places)),
+        elements=elements,
+        dtype=dtype,
+        input_bytes=facts.shaped_bytes(places) if by_elements is None else by_elements,
         receiver=numbers["receiver"],
         sender=numbers["sender"],
         start=int(events.start[event]),

@@ -18,12 +18,13 @@ from tracegraph.ingest.flops.counting import WORK_COLUMNS
 from tracegraph.ingest.integrity.diagnosis import diagnose
 from tracegraph.ingest.measures.measures import Measures, measure
 from tracegraph.ingest.options import DEFAULT_OPTIONS, IngestOptions
+from tracegraph.ingest.ranks.communication import COMMUNICATION_COLUMNS, with_communication
 from tracegraph.ingest.ranks.members import Member, find_members
 from tracegraph.ingest.sources.reading import read_source
 from tracegraph.ingest.sources.source import AnySource, as_source
 from tracegraph.ingest.trace import STATED_COLUMNS, FileFacts, TraceFile, file_facts
 
-_STATED = (*STATED_COLUMNS, *WORK_COLUMNS)
+_STATED = (*STATED_COLUMNS, *WORK_COLUMNS, *COMMUNICATION_COLUMNS)
 
 
 @dataclass(frozen=True)
@@ -96,13 +97,14 @@ def understand(trace: TraceFile, integrity: Integrity, options: IngestOptions = 
     model = build_checked(trace, integrity, options, of_job=True)
     context = model.scene
     stated, measures = measure(trace, model, integrity)
+    members = find_members(model, trace.events)
     return Part(
         file=file_facts(trace, model.clock_offset_ns, model.clock_drift_ppb),
         rank_stated=trace.rank_stated,
         scene=Scene(**{name: getattr(context, name) for name in Scene.__dataclass_fields__}),
         found={one: model.found if one == options.policy else model.under(one) for one in options.policies},
-        members=find_members(model, trace.events),
-        stated=stated.select(_STATED),
+        members=members,
+        stated=with_communication(stated, members).select(_STATED),
         allocations=find_allocations(trace, model),
         measures=measures,
         integrity=integrity,

@@ -108,6 +108,7 @@ def collective_nodes(model: Solution, meetings: Meetings, ids: Ints, common: Col
         "group_sequence": nullable(meetings.sequence),
         "size": nullable(meetings.size),
         "members": meetings.members,
+        "ranks": _ranks(model, meetings),
         "missing": [json.dumps(ranks) for ranks in meetings.missing],
         "start_ns": _of_each(np.minimum, meetings, meetings.arrival),
         "rendezvous_ns": meetings.rendezvous,
@@ -137,6 +138,15 @@ def member_of(model: Solution, meetings: Meetings, event_ids: Ints, collective_i
     }
     known = next(kind for kind in schema.RELATIONSHIPS if kind.type == "MEMBER_OF")
     return make_table(columns, known.properties, len(meetings.event))
+
+
+def _ranks(model: Solution, meetings: Meetings) -> list[str]:
+    """Write the ranks of each operation, as far as they are known, as a JSON list."""
+    ranks = model.events.rank[meetings.event]
+    first = np.flatnonzero(np.append(True, meetings.member_of[1:] != meetings.member_of[:-1]))
+    members = np.split(ranks, first[1:]) if len(ranks) else []
+    pairs = zip(members, meetings.missing, strict=True)
+    return [json.dumps(sorted({*own.tolist(), *missing})) for own, missing in pairs]
 
 
 def _of_each(best: np.ufunc, meetings: Meetings, values: Ints) -> Ints:

@@ -17,6 +17,8 @@ from tracegraph.ingest.causal.graph.segments import WORK
 from tracegraph.ingest.causal.graph.solution import Solution
 from tracegraph.ingest.findings import Integrity
 from tracegraph.ingest.measures.measures import Measures, measure
+from tracegraph.ingest.ranks.communication import with_communication
+from tracegraph.ingest.ranks.members import find_members
 from tracegraph.ingest.tables import nodes as graph_nodes
 from tracegraph.ingest.tables import relationships as graph_relationships
 from tracegraph.ingest.tables.collectives import collective_nodes, member_of
@@ -76,8 +78,9 @@ def build_graph(trace: TraceFile, model: RankModel, name: str, folder: Path | No
     """Build the tables of a run of one file: see `build_tables`."""
     files = [file_facts(trace, model.clock_offset_ns, model.clock_drift_ppb)]
     stated, measures = measure(trace, model, Integrity(trace.path))
+    stated = with_kernel_types(with_communication(stated, find_members(model, trace.events)))
     allocations = find_allocations(trace, model)
-    return build_tables(files, with_kernel_types(stated), allocations, model, name, folder, measures)
+    return build_tables(files, stated, allocations, model, name, folder, measures)
 
 
 def build_tables(

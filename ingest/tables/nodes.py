@@ -12,6 +12,7 @@ from tracegraph.ingest.causal.graph.frames import Frames
 from tracegraph.ingest.causal.graph.segments import WORK
 from tracegraph.ingest.causal.graph.solution import Solution
 from tracegraph.ingest.flops.counting import WORK_COLUMNS
+from tracegraph.ingest.ranks.communication import COMMUNICATION_COLUMNS
 from tracegraph.ingest.tables.columns import Columns, SegmentNodes, label_column, make_table, nullable
 from tracegraph.ingest.tables.gpu_work import gpu_work_columns
 from tracegraph.ingest.tables.launched_inside import find_launched_inside
@@ -25,7 +26,7 @@ from tracegraph.vocabulary.gaps import GAP_NAMES
 from tracegraph.vocabulary.iterations import iteration_in
 from tracegraph.vocabulary.phases import PHASE_NAMES
 
-CARRIED_COLUMNS = (*STATED_COLUMNS, "kernel_type", *WORK_COLUMNS)
+CARRIED_COLUMNS = (*STATED_COLUMNS, "kernel_type", *WORK_COLUMNS, *COMMUNICATION_COLUMNS)
 """Columns of events' nodes that scenarios take over: what a file states, and what follows from it."""
 
 

@@ -8,6 +8,8 @@
 // @column overlap_ns INTEGER how much of that computation runs, too, ns
 // @column overlap_share FLOAT overlap as a share of the communication, 0..1
 // @column exposed_ns INTEGER how much of the communication no computation hides, ns
+// @column computing_ns INTEGER time in which computation runs, overlapping ones counted once, ns
+// @column overlap_efficiency FLOAT? overlap as a share of the shorter of both, the most there can be, 0..1
 // Order: rank.
 // Empty when: no communication runs on a GPU in the window.
 // Cost: reads the GPU work of the window once.
@@ -19,7 +21,10 @@ WITH e.rank AS rank, e.kernel_type AS kernel_type, [n IN [e.type_busy_ns, e.busy
 WITH rank, sum(added[1]) AS either_ns,
   sum(CASE kernel_type WHEN 'computation' THEN added[0] ELSE 0 END) AS compute_ns,
   sum(CASE kernel_type WHEN 'communication' THEN added[0] ELSE 0 END) AS communication_ns
-WITH rank, communication_ns, communication_ns + compute_ns - either_ns AS overlap_ns WHERE communication_ns > 0
+WITH rank, communication_ns, compute_ns, communication_ns + compute_ns - either_ns AS overlap_ns,
+  CASE WHEN compute_ns < communication_ns THEN compute_ns ELSE communication_ns END AS shorter_ns
+WHERE communication_ns > 0
 RETURN rank, communication_ns, overlap_ns, toFloat(overlap_ns) / communication_ns AS overlap_share,
-  communication_ns - overlap_ns AS exposed_ns
+  communication_ns - overlap_ns AS exposed_ns, compute_ns AS computing_ns,
+  CASE WHEN shorter_ns > 0 THEN toFloat(overlap_ns) / shorter_ns END AS overlap_efficiency
 ORDER BY rank

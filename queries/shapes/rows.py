@@ -15,6 +15,7 @@ from tracegraph.queries.shapes.derived_query import Derived, Values
 from tracegraph.queries.shapes.differences import DIFFERENCES
 from tracegraph.queries.shapes.inside import IDLE_COLUMNS, INSIDE_COLUMNS, path_inside
 from tracegraph.queries.shapes.lateness import LATE_COLUMNS, late_causes
+from tracegraph.queries.shapes.links.queries import LINK_USE
 from tracegraph.queries.shapes.outline import OUTLINE_COLUMNS, path_outline
 from tracegraph.queries.shapes.peak.queries import PEAK_USE
 from tracegraph.queries.shapes.phase_sums import PHASE_COLUMNS, phase_paths
@@ -401,5 +402,6 @@ DERIVED = (
         fix_rows,
     ),
     *PEAK_USE,
+    *LINK_USE,
     *DIFFERENCES,
 )

@@ -294,6 +294,7 @@ ELSEWHERE = {
     *("idle_causes", "idle_frames", "idle_inside", "potential_stragglers"),
     *("memory_timeline", "memory_peak", "memory_operators", "queue_length_series", "memory_bandwidth_series"),
     *("temporal_breakdown", "kernel_type_breakdown", "kernel_breakdown", "idle_time_breakdown"),
+    *("link_use", "step_overlap"),
     *("comm_comp_overlap", "exposed_communication", "queue_length", "memory_bandwidth"),
     *("utilisation", "peak_losses", "known_work"),
     *("operator_work", "roofline", "cupti_counters", "cupti_ranges", "counted_work"),

@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner
 from report_data import make_findings
 
+from tracegraph.base.errors import InputError
 from tracegraph.cli.job_options import job_options
 from tracegraph.queries.catalog import find
 from tracegraph.queries.module import in_types
@@ -119,8 +120,11 @@ def test_the_options_make_one_job() -> None:
         "312",
         "--device",
         "A100",
+        "--link",
+        "NDR",
     ]
     assert CliRunner().invoke(command, said).exit_code == 0
-    assert found == [Job(8, 4, 8192, 7, None, 312.0, "A100")]
+    assert found == [Job(8, 4, 8192, 7, None, 312.0, "A100", "NDR")]
     assert CliRunner().invoke(command, ["--peak", "0"]).exit_code == 2
     assert CliRunner().invoke(command, ["--model", "nowhere.json"]).exit_code == 2
+    assert isinstance(CliRunner().invoke(command, ["--link", "slow"]).exception, InputError)

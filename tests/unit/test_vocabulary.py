@@ -13,6 +13,7 @@ from tracegraph.store.schema.node_labels import SEGMENT_KINDS
 from tracegraph.store.schema.schema import DEPENDENCIES
 from tracegraph.vocabulary import categories, gaps, mechanisms
 from tracegraph.vocabulary.categories import ANY_OTHER, CATEGORIES, Role, find_category, is_known
+from tracegraph.vocabulary.collectives import CAUSES
 from tracegraph.vocabulary.evidence import EVIDENCE
 from tracegraph.vocabulary.gaps import GAP_NAMES
 from tracegraph.vocabulary.kernel_types import IDLE_CATEGORIES, KERNEL_TYPES, OTHERS
@@ -28,7 +29,7 @@ MODULES = [
     if path.name not in DECLARED or path.parent.name != "store"
 ]
 VALUES = {
-    *(*SEGMENT_KINDS, *EVIDENCE, "thread", "stream", "ready", "[]", "{}", r"\n", STEP_PREFIX),
+    *(*SEGMENT_KINDS, *EVIDENCE, *CAUSES, "thread", "stream", "ready", "[]", "{}", r"\n", STEP_PREFIX),
     *(*KERNEL_TYPES, *IDLE_CATEGORIES, OTHERS, "call", "delay", "CPU", "GPU"),
     *(" overlapping ", "", "|", ",", " -> "),
 }

@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
+from tracegraph.vocabulary.collectives import LATE_ARRIVAL, MIXED, TRANSFER
+from tracegraph.vocabulary.gaps import UNKNOWN
 from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.sections.blocks import Block, Column, Table, Words
 from tracegraph.workbench.sections.section import OTHERS, Parameters, Scope, Section
@@ -32,6 +34,7 @@ _OPERATIONS = (
     Column("transfer_ns", "transfer", "duration"),
     Column("algorithm_bandwidth", "algorithm bandwidth", "bandwidth", roomy=True),
     Column("bus_bandwidth", "bus bandwidth", "bandwidth"),
+    Column("cause", "takes long for"),
     Column("evidence", "evidence", roomy=True),
 )
 
@@ -47,7 +50,11 @@ def _content(findings: Findings) -> Sequence[Block]:
         "counted as NCCL's tests do."
     )
     caption = "The operations that waited longest for their last member:"
-    return [Table(kinds, _KINDS, note=note), Table(operations, _OPERATIONS, caption)]
+    causes = (
+        f"An operation takes long for its {TRANSFER} or for the {LATE_ARRIVAL} of its last member if that is "
+        f"two thirds of it, else it is {MIXED}; where clocks or missing files leave that open, {UNKNOWN}."
+    )
+    return [Table(kinds, _KINDS, note=note), Table(operations, _OPERATIONS, caption, causes)]
 
 
 def _asks(scope: Scope) -> Mapping[str, Parameters]:

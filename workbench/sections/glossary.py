@@ -9,6 +9,7 @@ from tracegraph.workbench.sections.blocks import Block, Column, Table
 from tracegraph.workbench.sections.section import INPUT, Section
 
 WORDS = {
+    "algorithm bandwidth": "The data of an operation between ranks by its time.",
     "annotation": (
         "An event that a program names itself (`record_function`), or the profiler for it; it has no "
         "work of its own."
@@ -18,6 +19,10 @@ WORDS = {
         "the segment starts."
     ),
     "bound": "The length of the run if one resource took no time; what gains most is what bounds the run.",
+    "bus bandwidth": (
+        "What each rank sends over its links during an operation, by its time: algorithm bandwidth times "
+        "a factor of its kind."
+    ),
     "case": (
         "A tiny trace of a kind of damage or surprise that a real file showed first, with the answer "
         "expected."
@@ -56,6 +61,10 @@ WORDS = {
     "hotspot": "A name with much time on the critical path.",
     "inferred": "Not stated by the file, but concluded by a rule from order, ids or repetition.",
     "lane": "A CPU thread or a GPU stream: what runs one thing after the other.",
+    "link": (
+        "What carries data from one GPU to others, such as NVLink or InfiniBand; its rate is that of one "
+        "direction."
+    ),
     "margin": "How much later the binding cause came than the second-best one.",
     "mechanism": "The rule by which a dependency was found, such as `launch` or `stream order`.",
     "MFU": (

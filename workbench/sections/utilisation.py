@@ -6,6 +6,7 @@ from typing import Any
 import pandas as pd
 
 from tracegraph.queries.shapes.peak import losses
+from tracegraph.queries.shapes.peak.job import JOB_PARAMETERS
 from tracegraph.queries.shapes.peak.utilisation import missing_of
 from tracegraph.vocabulary.kernel_types import COMMUNICATION, COMPUTATION, MEMORY
 from tracegraph.workbench.findings.findings import Findings
@@ -148,8 +149,8 @@ def _plot(parts: pd.DataFrame) -> Plot:
 def _asks(scope: Scope) -> Mapping[str, Parameters]:
     if not scope.drawn and not scope.job.of_model:
         return {}
-    said = scope.job.asked
-    of_device = {name: value for name, value in said.items() if name in ("peak", "device")}
+    said = scope.job.asked_of(*(one.name for one in JOB_PARAMETERS))
+    of_device = scope.job.asked_of("peak", "device")
     return {"utilisation": {**scope.between, **said}, "peak_losses": {**scope.between, **of_device}}
 
 

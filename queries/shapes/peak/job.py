@@ -42,6 +42,8 @@ class Job:
         Peak of one GPU in TFLOP/s, for the element type in which the job computes.
     device
         Name of the GPUs, where the file does not state it or states another one.
+    link
+        What carries communication: GB/s of a GPU in one direction, or the name of a known link.
     """
 
     gpus: int | None = None
@@ -51,12 +53,17 @@ class Job:
     model: str | None = None
     peak: float | None = None
     device: str | None = None
+    link: str | None = None
 
     @property
     def asked(self) -> dict[str, object]:
         """The values of the parameters of queries, without those that are not said."""
         said = {field.name: getattr(self, field.name) for field in fields(self)}
         return {name: value for name, value in said.items() if value is not None}
+
+    def asked_of(self, *names: str) -> dict[str, object]:
+        """Return the values of those of these parameters that are said."""
+        return {name: value for name, value in self.asked.items() if name in names}
 
     @property
     def of_model(self) -> bool:

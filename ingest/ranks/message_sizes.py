@@ -1,0 +1,68 @@
+"""How many bytes an operation moves: from what a file states of a collective, else from recorded shapes."""
+
+import json
+import re
+
+from tracegraph.vocabulary.collectives import KIND
+
+# The bytes of an element by the type that NCCL's events state, in lower case.
+_ELEMENT_BYTES = {
+    "float": 4, "double": 8, "half": 2, "bfloat16": 2, "long": 8, "long int": 8, "int": 4, "short": 2,
+    "char": 1, "byte": 1, "bool": 1, "unsigned char": 1, "c10::half": 2, "c10::bfloat16": 2,
+    "float8_e4m3fn": 1, "float8_e5m2": 1,
+}  # fmt: skip
+_INPUT_OF = {
+    "c10d::allreduce_": 0,
+    "c10d::broadcast_": 0,
+    "c10d::reduce_": 0,
+    "c10d::_allgather_base_": 1,
+    "c10d::_reduce_scatter_base_": 1,
+    "c10d::alltoall_base_": 1,
+}
+"""Operators that send one tensor, and which of their inputs that is."""
+# NCCL builds a kernel for each type that it reduces; kernels that only copy are built for one type.
+_REDUCED = re.compile(
+    r"(?:AllReduce|ReduceScatter|Reduce)_.*?(?<![a-z0-9])(b?f(?:16|32|64)|half|float|double)(?![a-z0-9])"
+)
+_WIDTH = {"f16": 2, "bf16": 2, "half": 2, "f32": 4, "float": 4, "f64": 8, "double": 8}
+
+
+def stated_bytes(elements: int | None, dtype: str | None) -> int | None:
+    """Count the bytes that a member puts in, by the elements and the type that a file states, B."""
+    width = _ELEMENT_BYTES.get((dtype or "").lower())
+    return None if elements is None or width is None else elements * width
+
+
+def shaped_bytes(kernel: str, operator: str, shapes: str | None) -> int | None:
+    """Count the bytes that a member puts in, by the shapes of the operator that launched the kernel, B.
+
+    The name of a kernel that reduces says the type. None where one of them does not tell, or where an
+    operator sends several tensors.
+    """
+    place, typed = _INPUT_OF.get(operator), _REDUCED.search(kernel)
+    if place is None or typed is None:
+        return None
+    try:
+        sent = json.loads(shapes or "")[place]
+    except (ValueError, LookupError, TypeError):
+        return None
+    if isinstance(sent, list) and len(sent) == 1 and isinstance(sent[0], list):
+        sent = sent[0]
+    if not isinstance(sent, list) or not sent or not all(type(size) is int and size >= 0 for size in sent):
+        return None
+    count = _WIDTH[typed[1]]
+    for size in sent:
+        count *= size
+    return count if count < 1 << 63 else None
+
+
+def whole_bytes(kind: str, input_bytes: int | None, members: int | None) -> int | None:
+    """Count the bytes of all data of an operation as NCCL's tests do, by those that one member puts in.
+
+    None if these are not known, if the kind moves no data, or if it takes the number of members, which is
+    unknown.
+    """
+    found = KIND[kind]
+    if input_bytes is None or not found.moves_data or (members is None and found.whole(2) != 1):
+        return None
+    return round(input_bytes * found.whole(members or 1))
