@@ -28,8 +28,10 @@ from tracegraph.ingest.measures.measures import Measures, measure
 from tracegraph.ingest.options import DEFAULT_OPTIONS, IngestOptions
 from tracegraph.ingest.ranks.agreement import agree
 from tracegraph.ingest.ranks.cluster import read_on
+from tracegraph.ingest.ranks.communication import with_communication
 from tracegraph.ingest.ranks.diagnosis import diagnose_job, findings_of_files
 from tracegraph.ingest.ranks.job import build_job
+from tracegraph.ingest.ranks.members import find_members
 from tracegraph.ingest.ranks.rank_part import Part, build_checked, understand
 from tracegraph.ingest.ranks.reading import read_here, read_parts
 from tracegraph.ingest.ranks.step_numbers import number_alike
@@ -203,6 +205,7 @@ class _Reading:
         model = self.stages.run(_BUILDING, lambda: build_checked(trace, integrity, self.options))
         files = [file_facts(trace, model.clock_offset_ns, model.clock_drift_ppb)]
         stated, measures = measure(trace, model, integrity)
+        stated = with_communication(stated, find_members(model, trace.events))
         allocations = find_allocations(trace, model)
         return _Read(model, files, stated, allocations, measures, integrity.rows())
 

@@ -144,6 +144,7 @@ def test_median_and_spread_of_equal_messages() -> None:
         ({"size": None, "ranks": None}, (), "size of the group is not in the file: give the files"),
         ({"size": 16, "ranks": None}, (), "ranks beyond the 8 GPUs that a file lists"),
         ({"size": 2, "ranks": "[0, 1]"}, (H100,), "ranks beyond the 1 GPU that a file lists"),
+        ({"size": 1, "ranks": "[0]"}, (), "has one rank, so nothing goes over a link"),
         ({"ranks": None}, (), "does not say which ranks are in the group"),
         ({}, (H100, "Other", *[H100] * 6), "do not name one kind of GPU"),
         ({}, ("NVIDIA H100 PCIe",) * 8, "joins GPUs named NVIDIA H100 PCIe is not known here: give --link"),

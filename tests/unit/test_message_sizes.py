@@ -1,8 +1,12 @@
 """Bytes of operations: from what kernels state, from the shapes of what launched them, or unknown."""
 
+from pathlib import Path
+
 import tiny
 from tiny import call, event, kernel
 
+from tracegraph.base.progress import silent
+from tracegraph.ingest.pipeline import ingest_run
 from tracegraph.ingest.ranks.message_sizes import shaped_bytes, stated_bytes, whole_bytes
 
 F16 = "ncclDevKernel_AllReduce_Sum_f16_RING_LL(ncclDevComm*, unsigned long, ncclWork*)"
@@ -53,3 +57,12 @@ def test_kernels_carry_kind_group_and_bytes_of_their_operation() -> None:
     assert told[1] == ("all_gather", 16_000, 8, "[0, 1, 2, 3, 4, 5, 6, 7]")
     assert told[4] == ("all_reduce", 1024, None, None)
     assert told[6:] == [(None, None, None, None), (None, None, None, None), (None, 64, None, None)]
+
+
+def test_a_run_of_one_file_carries_them_too() -> None:
+    path = Path(__file__).parents[2] / "examples" / "traces" / "simulated_gpu.json.gz"
+    rows = ingest_run([path], "run", silent)[0].nodes["Event"].to_pylist()
+    met = [one for one in rows if one["collective_kind"] is not None]
+    assert {(one["collective_kind"], one["bytes"], one["group_size"]) for one in met} == {
+        ("all_reduce", 2 * 4_194_304, 1)
+    }

@@ -59,6 +59,9 @@ def lacking(facts: Facts) -> Iterator[str]:
             "The size of the group is not in the file: give the files of all ranks, or record with PyTorch "
             "2.2 or later."
         )
+    elif facts.size == 1:
+        yield "The group has one rank, so nothing goes over a link."
+        return
     elif not facts.link_known:
         yield _of_link(facts)
     if facts.share is not None and facts.share > MORE_THAN_ALL:
