@@ -30,6 +30,7 @@ COMMANDS = {
     "what-if": "Predict what is gained where something takes less time.",
     "plan": "Say which fixes to make, and what several gain together.",
     "diff": "Say what differs between two runs, ranks or steps, and what decides the length.",
+    "health": "Judge traces by thresholds, without a database: for CI.",
     "verify": "Compare a run with what a scenario predicted of it.",
     "query": "Run one of the named queries, or list them.",
     "cypher": "Run a Cypher query of your own.",
@@ -212,7 +213,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     int
         0 done; 1 unexpected error; 2 a trace, name or option that cannot be used; 3 the database or the
         workspace; 130 interrupted or terminated. `diff`, `what-if` and `verify` also return 1 if a limit is
-        exceeded or a prediction does not hold, `doctor` if a finding is an error.
+        exceeded or a prediction does not hold, `doctor` if a finding is an error, `health` if a check failed.
     """
     # A command that gets SIGTERM cleans up, like one that is interrupted.
     signal.signal(signal.SIGTERM, signal.default_int_handler)

@@ -9,7 +9,7 @@ from tracegraph.base.errors import InputError
 from tracegraph.ingest.sources.source import as_source
 from tracegraph.store.places import default_root, folder_name, runs_folder
 
-_TRACES = ("ingest", "doctor", "report")
+_TRACES = ("ingest", "doctor", "health", "report")
 """The commands whose every argument is a trace."""
 _FIRST_ONLY = "convert"
 """The command whose first argument is a trace; the second is to be written."""

@@ -67,6 +67,13 @@ def ingest_options(command: Callable[..., None]) -> Callable[..., None]:
     return bundled
 
 
+def reading_options(command: _Command) -> _Command:
+    """Add --step-marker, --kernel-types and --limit: arguments `step_marker`, `spellings` and `limits`."""
+    for add in (limit_option, *reversed(_OF_FILES)):
+        command = add(command)
+    return command
+
+
 def _spellings(ctx: click.Context, option: click.Parameter, file: Path | None) -> tuple[Spelling, ...]:
     return () if file is None else read_spellings(file)
 
@@ -77,7 +84,7 @@ def _marker(ctx: click.Context, option: click.Parameter, marker: str | None) -> 
     return marker
 
 
-_OPTIONS = (
+_OF_GRAPHS = (
     click.option(
         "--scheduler",
         metavar="ADDRESS",
@@ -92,6 +99,8 @@ _OPTIONS = (
         "trace shows or its times suggest; serialise: all threads of a process one after the other, as if "
         "the GIL let only one run; none: no thread waits for another.",
     ),
+)
+_OF_FILES = (
     click.option(
         "--step-marker",
         metavar="GLOB",
@@ -110,3 +119,4 @@ _OPTIONS = (
         "computation, communication or memory, then a regular expression; it goes before what is built in.",
     ),
 )
+_OPTIONS = (*_OF_GRAPHS, *_OF_FILES)

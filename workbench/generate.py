@@ -12,6 +12,7 @@ from pathlib import Path
 from tracegraph.queries.catalog import Query
 from tracegraph.store.schema.schema_table import schema_table
 from tracegraph.workbench.fix_pages import fixes_page, recommendations_page
+from tracegraph.workbench.health.page import health_page
 from tracegraph.workbench.methods.methods import docstring, of_benches, of_runs, signature
 from tracegraph.workbench.query_pages import query_pages
 from tracegraph.workbench.sections.glossary import glossary
@@ -41,6 +42,7 @@ def generated() -> dict[str, str]:
         "docs/glossary.md": glossary(),
         "docs/recommendations.md": recommendations_page(),
         "docs/fixes.md": fixes_page(),
+        "docs/health.md": health_page(),
     }
 
 

@@ -4,6 +4,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import PurePath
+from typing import Protocol
 
 import numpy as np
 
@@ -26,24 +27,57 @@ def agree(parts: Sequence[Part]) -> list[Part]:
         If a rank is not known or there twice, if two files hold the same, or if they are of jobs of different
         sizes.
     """
-    _refuse_other_jobs(parts)
-    placed = [_of_rank(part, rank) for part, rank in zip(parts, placed_ranks(parts), strict=True)]
-    known: dict[int, Part] = {}
-    contents: dict[tuple[str, str], Part] = {}
-    for part in placed:
-        same = contents.setdefault((part.file.sha256, part.file.part), part)
-        if same is not part:
-            raise InputError(f"{part.file.path} and {same.file.path} hold the same", "give each rank once")
-        other = known.setdefault(part.rank, part)
-        if other is not part:
-            raise InputError(
-                f"{part.file.path} and {other.file.path} are both rank {part.rank}",
-                "give the files of one job, each rank once, or say which a file is with --rank-of FILE=N",
-            )
+    ranks = agreed_ranks(parts)
+    known = {rank: _of_rank(part, rank) for part, rank in zip(parts, ranks, strict=True)}
     return [known[rank] for rank in sorted(known)]
 
 
-def _refuse_other_jobs(parts: Sequence[Part]) -> None:
+class Placed(Protocol):
+    """What says which rank of which job something is."""
+
+    @property
+    def file(self) -> FileFacts:
+        """The facts of its file."""
+
+    @property
+    def rank_stated(self) -> bool:
+        """Whether the file, or the user, says its rank."""
+
+
+def agreed_ranks(parts: Sequence[Placed]) -> list[int]:
+    """Return the rank of each part: the one that the file states, else the one in the name of file or folder.
+
+    Raises
+    ------
+    InputError
+        If a rank is not known or there twice, if two files hold the same, or if they are of jobs of different
+        sizes.
+    """
+    _refuse_other_jobs(parts)
+    ranks: dict[int, FileFacts] = {}
+    contents: dict[tuple[str, str], FileFacts] = {}
+    for part, rank in zip(parts, placed_ranks(parts), strict=True):
+        file = part.file
+        if rank is None:
+            name = shlex.quote(PurePath(file.path).name)
+            raise InputError(
+                f"{file.path} does not say which rank it is, and the names of the files do not tell it",
+                f"say it for each file, as --rank-of {name}=0, or put it into the names, such as "
+                "rank3.json.gz",
+            )
+        same = contents.setdefault((file.sha256, file.part), file)
+        if same is not file:
+            raise InputError(f"{file.path} and {same.path} hold the same", "give each rank once")
+        other = ranks.setdefault(rank, file)
+        if other is not file:
+            raise InputError(
+                f"{file.path} and {other.path} are both rank {rank}",
+                "give the files of one job, each rank once, or say which a file is with --rank-of FILE=N",
+            )
+    return list(ranks)
+
+
+def _refuse_other_jobs(parts: Sequence[Placed]) -> None:
     """Raise InputError if files state different numbers of ranks: they are of two jobs."""
     stated = [part.file for part in parts if part.file.world_size is not None]
     for file in stated[1:]:
@@ -81,20 +115,14 @@ def strangers(parts: Sequence[Part], clocks: Mapping[int, RankClock]) -> list[in
     ]
 
 
-def placed_ranks(parts: Sequence[Part]) -> list[int | None]:
+def placed_ranks(parts: Sequence[Placed]) -> list[int | None]:
     """Find the rank of each part in a job: from its file, else from the names, else None."""
     unstated = [part for part in parts if not part.rank_stated]
     named = iter(ranks_in_names([part.file.path for part in unstated]))
-    return [part.rank if part.rank_stated else next(named) for part in parts]
+    return [part.file.rank if part.rank_stated else next(named) for part in parts]
 
 
-def _of_rank(part: Part, rank: int | None) -> Part:
-    if rank is None:
-        name = shlex.quote(PurePath(part.file.path).name)
-        raise InputError(
-            f"{part.file.path} does not say which rank it is, and the names of the files do not tell it",
-            f"say it for each file, as --rank-of {name}=0, or put it into the names, such as rank3.json.gz",
-        )
+def _of_rank(part: Part, rank: int) -> Part:
     if rank == part.rank:
         return part
     lanes = part.scene.lanes

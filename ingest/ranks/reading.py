@@ -16,7 +16,7 @@ from tracegraph.ingest.limits import MEMORY_OF_A_BYTE
 from tracegraph.ingest.options import DEFAULT_OPTIONS, IngestOptions
 from tracegraph.ingest.ranks.messages import receive, send
 from tracegraph.ingest.ranks.rank_part import Part
-from tracegraph.ingest.ranks.worker import Outcome, Task
+from tracegraph.ingest.ranks.worker import AnyTask, Outcome, Result, Task
 from tracegraph.ingest.sources.source import Source
 
 _COMMAND = [sys.executable, "-m", "tracegraph.ingest.ranks.worker"]
@@ -63,14 +63,14 @@ class Workers:
             start_new_session=True,  # Ctrl-C at a terminal is for this process, which then closes the pipes
         )
 
-    def do(self, task: Task) -> Outcome:
-        """Do a task in a process once one is free, and return its part, or what was raised."""
+    def do(self, task: AnyTask[Result]) -> Result | Exception:
+        """Do a task in a process once one is free, and return what it found, or what was raised."""
         process = self._idle.get()
         assert process.stdin is not None
         assert process.stdout is not None
         try:
             send(process.stdin, task)  # type: ignore[arg-type]
-            answer: Outcome = receive(process.stdout)  # type: ignore[arg-type]
+            answer: Result | Exception = receive(process.stdout)  # type: ignore[arg-type]
         except (OSError, EOFError):
             return _ended(task, process.wait())
         finally:
@@ -103,7 +103,7 @@ def open_workers(count: int) -> Iterator[Workers]:
         workers.close()
 
 
-def _ended(task: Task, code: int) -> InputError:
+def _ended(task: AnyTask[object], code: int) -> InputError:
     how = f"signal {-code}" if code < 0 else f"code {code}"
     return InputError(
         f"the process that read {task.source.shown} ended with {how}",
@@ -144,7 +144,7 @@ def _is_seen_elsewhere(source: Source) -> bool:
     return os.path.isfile(source.given) and not source.given.startswith(_OWN_FOLDERS)
 
 
-def read_here(tasks: Sequence[Task]) -> Outcomes:
+def read_here(tasks: Sequence[AnyTask[Result]]) -> Generator[tuple[int, Result | Exception], None, None]:
     """Read on this machine: in several processes if that is faster, else one file after the other."""
     count = count_workers([task.source for task in tasks])
     if not count:

@@ -1,6 +1,6 @@
 """A process that reads ranks for another one: `python -m tracegraph.ingest.ranks.worker`, with pipes.
 
-It reads `Task`s from standard input and writes their parts, or the errors, to standard output. If the input
+It reads tasks from standard input and writes what they find, or the errors, to standard output. If the input
 ends, the process ends at once, in the midst of a task too: nobody waits for it any more.
 """
 
@@ -9,13 +9,28 @@ import sys
 import threading
 from dataclasses import dataclass
 from queue import SimpleQueue
-from typing import BinaryIO
+from typing import BinaryIO, Protocol, TypeVar
 
 from tracegraph.base.memory import give_back_memory, reuse_dropped_columns
 from tracegraph.ingest.options import IngestOptions
 from tracegraph.ingest.ranks.messages import receive, send
 from tracegraph.ingest.ranks.rank_part import Part, read_part
 from tracegraph.ingest.sources.source import Source
+
+Result = TypeVar("Result")
+"""What reading a file finds."""
+Found_co = TypeVar("Found_co", covariant=True)
+
+
+class AnyTask(Protocol[Found_co]):
+    """A file to read, and what to find out about it."""
+
+    @property
+    def source(self) -> Source:
+        """The file."""
+
+    def outcome(self) -> Found_co | Exception:
+        """Read the file, and return what was found or the exception that was raised."""
 
 
 @dataclass(frozen=True)

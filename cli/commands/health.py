@@ -1,0 +1,71 @@
+"""`tracegraph health`: whether a job keeps to thresholds, from its files alone."""
+
+from pathlib import Path
+
+import click
+
+from tracegraph.cli.context import Context, pass_context
+from tracegraph.cli.reporters.health import health_json, health_junit, print_health
+from tracegraph.cli.reporters.layout import open_console
+from tracegraph.cli.trace_options import rank_option, reading_options
+from tracegraph.ingest.health.job_health import look_at_job
+from tracegraph.ingest.limits import Limits
+from tracegraph.ingest.options import IngestOptions
+from tracegraph.ingest.sources.expand import find_sources
+from tracegraph.vocabulary.kernel_types import Spelling
+from tracegraph.workbench.findings.thresholds import read_thresholds
+from tracegraph.workbench.health.check import FAILED
+from tracegraph.workbench.health.checks import judge_job
+
+_FAILED = 1
+"""The exit code if a check failed."""
+
+
+@click.command()
+@click.argument("traces", metavar="TRACE...", nargs=-1, required=True)
+@click.option(
+    "--thresholds",
+    "thresholds_file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help='JSON file with thresholds of checks, by name, such as {"gpu-idle": 0.3}; it may hold those of '
+    "recommendations, too.",
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["table", "json", "junit"]),
+    default="table",
+    show_default=True,
+    help="Form: a table for people, json for scripts, junit (XML) for the test report of a CI server.",
+)
+@rank_option
+@reading_options
+@pass_context
+def health(
+    context: Context,
+    traces: tuple[str, ...],
+    thresholds_file: Path | None,
+    form: str,
+    ranks: dict[str, int],
+    step_marker: str | None,
+    spellings: tuple[Spelling, ...],
+    limits: Limits,
+) -> int:
+    """Judge the TRACEs of one job by thresholds: input, steps, ranks, GPU, communication and memory.
+
+    A TRACE may be a folder, a pattern or a URL, too. Nothing is stored and no database is needed. A check
+    that cannot be judged says what to record; it does not fail. Exit code 1 if a check failed, 2 if a file or
+    an option cannot be used.
+    """
+    thresholds = {} if thresholds_file is None else read_thresholds(thresholds_file)
+    options = IngestOptions(limits, step_marker=step_marker, spellings=spellings, compared=False)
+    with context.progress() as progress:
+        job = look_at_job(find_sources(traces, ranks), options, progress)
+    found = judge_job(job, thresholds)
+    if form == "json":
+        click.echo(health_json(found))
+    elif form == "junit":
+        click.echo(health_junit(found))
+    else:
+        print_health(open_console(), found)
+    return _FAILED if any(one.state == FAILED for one in found) else 0

@@ -1,0 +1,108 @@
+"""All checks of `health` with their default thresholds and words: declared here, and nowhere else."""
+
+from collections.abc import Mapping
+
+from tracegraph.ingest.health.job_health import JobHealth
+from tracegraph.workbench.health import measures
+from tracegraph.workbench.health.check import Check, Judged, judge
+
+CHECKS = (
+    Check(
+        "input-errors",
+        "Findings about the input that are errors",
+        "count",
+        0,
+        "An error says that something was lost or cannot be, so that every number below may be wrong.",
+        "`tracegraph doctor` says what each finding means and what to do about it.",
+        measures.input_errors,
+    ),
+    Check(
+        "step-spread",
+        "Standard deviation of the steps' lengths by their mean, without the first step",
+        "share",
+        0.10,
+        "Steps do the same work. Simulated and recorded jobs without a fault stay below 5 %; twice that is "
+        "beyond what clocks of GPUs and noise of hosts explain.",
+        "`tracegraph report` compares the steps (Steps), `tracegraph diff` a slow one with a usual one.",
+        measures.step_spread,
+    ),
+    Check(
+        "late-rank",
+        "Share of the window in which the others wait for one rank and compute nothing, in the mean",
+        "share",
+        0.05,
+        "The figure of the recommendation straggler; half of the tenth from which on Lin et al. "
+        "(Understanding Stragglers in Large Model Training, OSDI 2025) call a job straggling.",
+        "`tracegraph report` on all files says what the rank is late by (Ranks).",
+        measures.late_rank,
+    ),
+    Check(
+        "gpu-idle",
+        "Share of the window in which no GPU of a rank runs anything",
+        "share",
+        0.20,
+        "Jobs that are fed well keep the GPU busy for nine tenths of the time and more; twice the idle rest "
+        "fails.",
+        "`tracegraph report` names what the GPU waits for (GPU, Why the GPU is idle).",
+        measures.gpu_idle,
+    ),
+    Check(
+        "loader-stall",
+        "Share of the window in which the GPU is idle while the thread that feeds it loads data",
+        "share",
+        0.10,
+        "Mohan et al. (Analyzing and Mitigating Data Stalls in DNN Training, VLDB 2021) find stalls of 10 to "
+        "70 % of the time where loading is the problem.",
+        "Try more DataLoader workers, pin_memory=True, a larger prefetch_factor, or cheaper transforms.",
+        measures.loader_stall,
+    ),
+    Check(
+        "sync-stall",
+        "Share of the window in which the GPU is idle since a call waited until it had nothing to do",
+        "share",
+        0.03,
+        "A value read back once in each step costs 1 to 2 % in simulated and recorded jobs; more comes of "
+        "several, or of work of the host that stands behind one.",
+        "Look for .item(), .cpu(), nonzero() or torch.cuda.synchronize() in the step.",
+        measures.sync_stall,
+    ),
+    Check(
+        "launch-bound",
+        "Share of the window in which the GPU waits for the next launch of many",
+        "share",
+        0.10,
+        "The figure of the recommendation launch-overhead: below a tenth, what a CUDA graph gains is hardly "
+        "worth making one.",
+        "Try CUDA graphs, torch.compile(mode='reduce-overhead'), fused optimizers, or larger batches.",
+        measures.launch_bound,
+    ),
+    Check(
+        "exposed-communication",
+        "Share of the window in which only communication runs, known waits for other ranks apart",
+        "share",
+        0.20,
+        "Hsia et al. (MAD-Max Beyond Single-Node, ISCA 2024) find 14 to 32 % of all GPU hours in it: a job "
+        "near the middle of that has something to gain.",
+        "`tracegraph query exposed_communication` names the kernels; try overlap, larger buckets, fewer "
+        "collectives.",
+        measures.exposed_communication,
+    ),
+    Check(
+        "memory",
+        "Most memory that was allocated on a device at once by the memory of the device",
+        "share",
+        0.95,
+        "The context of CUDA and the buffers of NCCL take 1 to 3 GB beside what PyTorch allocates, 1 to 4 % "
+        "of a device of 80 GB: above 95 % a slightly longer sequence may not fit.",
+        "`tracegraph query memory_peak` names the operator; try checkpointing, a smaller batch, or sharding.",
+        measures.memory_used,
+    ),
+)
+"""All checks, in the order of the table."""
+DEFAULTS: Mapping[str, float] = {check.name: check.threshold for check in CHECKS}
+"""The default threshold of each check."""
+
+
+def judge_job(job: JobHealth, thresholds: Mapping[str, float]) -> list[Judged]:
+    """Judge a job by all checks; `thresholds`: those that differ from the defaults, by the check's name."""
+    return [judge(check, job, thresholds.get(check.name, check.threshold)) for check in CHECKS]
