@@ -7,6 +7,8 @@ from tracegraph.base.errors import InputError
 from tracegraph.ingest.readers.foreign_text import FLIGHT_RECORDER
 from tracegraph.ingest.readers.foreign_text import RECORD as _RECORD
 
+EXPORT = "nsys export --type sqlite --ts-normalize true REPORT.nsys-rep"
+"""The command that makes a database of a report of Nsight Systems."""
 _UNPACK = "unpack it first and pass the trace in it"
 _PICKLE = "a Python pickle (memory snapshot?), not a trace"
 _UTF16 = "text in UTF-16, not in UTF-8"
@@ -31,7 +33,6 @@ _RECORDS, _MORE, _ID, _NAME = b"\n", 0x80, b"\x08", b"\x12"
 _TAR, _TAR_AT = b"ustar", 257
 
 _FOREIGN = (
-    (b"SQLite format 3\0", "an SQLite database (Nsight Systems export?), not a Kineto trace", _RECORD),
     (b"PK\x03\x04", "a zip archive", _UNPACK),
     (b"\x28\xb5\x2f\xfd", "compressed with zstd", "unpack it with `zstd -d` and pass the result"),
     (b"\xfd7zXZ\0", "compressed with xz", "unpack it with `xz -d` and pass the result"),
