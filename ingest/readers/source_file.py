@@ -11,6 +11,7 @@ from pathlib import Path
 from tracegraph.base.errors import InputError
 from tracegraph.ingest.findings import Integrity
 from tracegraph.ingest.readers.file_bytes import Content, read_bytes
+from tracegraph.ingest.readers.foreign_files import refuse_name
 from tracegraph.ingest.readers.unpacking import begins_with, unpack, unpack_into_file
 
 HEAD_BYTES = 4096
@@ -78,6 +79,7 @@ def open_source(path: Path, integrity: Integrity, sha256: str | None = None) -> 
     InputError
         If it cannot be read, is empty or beyond the limits, or has another SHA-256 than `sha256`.
     """
+    refuse_name(path)
     head, packed = _look(path)
     if head.startswith(DATABASE):
         found = _digest(path)

@@ -16,8 +16,7 @@ from tracegraph.base.errors import InputError
 from tracegraph.ingest.arrays import Ints
 from tracegraph.ingest.causal.events.events import NONE
 from tracegraph.ingest.limits import Limits
-from tracegraph.ingest.readers.foreign_files import EXPORT
-from tracegraph.ingest.readers.foreign_text import RECORD
+from tracegraph.ingest.readers.foreign_text import EXPORT, RECORD
 from tracegraph.ingest.readers.growing_columns import GrowingTexts
 from tracegraph.ingest.readers.source_file import DATABASE, SourceFile
 from tracegraph.ingest.text_columns import TextColumn
@@ -68,8 +67,6 @@ class Database:
     ) -> Rows:
         """Read columns of the rows of a table that fulfil a condition in SQL; absent columns are empty.
 
-        A text is cut one character beyond the limit, so that who cuts it can count it.
-
         Raises
         ------
         InputError
@@ -79,7 +76,7 @@ class Database:
         parts: dict[str, list[Ints]] = {name: [] for name in numbers}
         grown = {name: GrowingTexts() for name in texts}
         count = 0
-        cells = ", ".join(_number(name) if name in parts else _text(name, limits.text) for name in chosen)
+        cells = ", ".join(_number(name) if name in parts else text_cell(name, limits.text) for name in chosen)
         query = f"SELECT {cells} FROM {quoted(table)} WHERE {where}"
         for piece in self._pieces(query) if chosen else ():
             count += len(piece)
@@ -124,8 +121,10 @@ def _number(name: str) -> str:
     return f"CASE typeof({cell}) WHEN 'integer' THEN {cell} WHEN 'null' THEN {_ODD} - 1 ELSE {_ODD} END"
 
 
-def _text(name: str, longest: int) -> str:
-    return f"substr(CAST({quoted(name)} AS TEXT), 1, {longest + 1})"
+def text_cell(name: str, longest: int) -> str:
+    """Return SQL for a text of which little more is read than the limit allows; a NUL does not end it."""
+    cell, most = f"CAST({quoted(name)} AS TEXT)", 4 * longest  # bytes of UTF-8
+    return f"CASE WHEN length(CAST({cell} AS BLOB)) > {most} THEN substr({cell}, 1, {most}) ELSE {cell} END"
 
 
 def _damaged(shown: str, error: Exception) -> InputError:
@@ -149,6 +148,7 @@ def open_database(source: SourceFile) -> Database:
     if source not in _OPEN:
         with _connect(source) as connection:
             # Names in traces are anybody's bytes.
+            connection.execute("PRAGMA trusted_schema = OFF")
             connection.text_factory = lambda text: text.decode("utf-8", "replace")
             _OPEN[source] = Database(str(source.path), connection)
     return _OPEN[source]
@@ -192,5 +192,5 @@ def refuse_database(source: SourceFile) -> None:
     shown = ", ".join(f"{name:.40}" for name in names[:4]) + (", …" if len(names) > 4 else "")
     raise InputError(
         f"{source.path} is an SQLite database without the tables of a trace; it has {shown or 'none'}",
-        f"of a report of Nsight Systems make one with `{EXPORT}`; else {RECORD}",
+        f"of a report of Nsight Systems make one with `{EXPORT} REPORT.nsys-rep`; else {RECORD}",
     )

@@ -2,7 +2,6 @@
 
 from tracegraph.base.errors import InputError
 from tracegraph.ingest.findings import Integrity
-from tracegraph.ingest.readers.foreign_files import EXPORT
 from tracegraph.ingest.readers.nsight.annotations import read_annotations
 from tracegraph.ingest.readers.nsight.calls import read_calls, read_overheads, read_syncs
 from tracegraph.ingest.readers.nsight.event_rows import build_events
@@ -63,7 +62,7 @@ def _read(source: SourceFile, integrity: Integrity) -> TraceFile:
     if not processes:
         raise InputError(
             f"{source.path} is a report without any event of a process",
-            "record with `nsys profile --trace=cuda,nvtx,osrt`, and export with `" + EXPORT + "`",
+            "record with `nsys profile --trace=cuda,nvtx,osrt`, and export the report again",
         )
     _state_missing(source, integrity)
     report = Report(database, processes[0], integrity)

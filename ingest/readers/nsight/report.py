@@ -10,7 +10,7 @@ from tracegraph.ingest.arrays import Ints
 from tracegraph.ingest.causal.events.events import NONE
 from tracegraph.ingest.findings import Integrity
 from tracegraph.ingest.limits import Limits
-from tracegraph.ingest.readers.sqlite_file import Database, Rows
+from tracegraph.ingest.readers.sqlite_file import Database, Rows, text_cell
 from tracegraph.ingest.text_columns import TextColumn, text_column
 
 KERNELS, COPIES, SETS, GRAPHS, CALLS, SYNCS, RECORDS, OVERHEADS = (
@@ -66,11 +66,9 @@ class Report:
         found: dict[int, str] = {}
         if self.database.has("StringIds", "id", "value"):
             asked = json.dumps(distinct[distinct != NONE].tolist())
-            query = (
-                "SELECT id, substr(CAST(value AS TEXT), 1, ?) FROM StringIds "
-                "WHERE id IN (SELECT value FROM json_each(?))"
-            )
-            found = dict(self.database.ask(query, (self.limits.text + 1, asked)))
+            text = text_cell("value", self.limits.text)
+            query = f"SELECT id, {text} FROM StringIds WHERE id IN (SELECT value FROM json_each(?))"
+            found = dict(self.database.ask(query, (asked,)))
         return text_column(codes.reshape(-1), [found.get(one) for one in distinct.tolist()])
 
 
