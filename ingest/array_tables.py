@@ -45,3 +45,12 @@ def count_in_groups(group: Ints) -> Ints:
     begins = np.append(True, group[1:] != group[:-1])[: len(group)]
     counted: Ints = place - np.maximum.accumulate(np.where(begins, place, 0))
     return counted
+
+
+def find_positions(keys: Ints, wanted: Ints) -> Ints:
+    """Find where each wanted number stands in `keys`, at its first place; -1 where it does not."""
+    order = np.argsort(keys, kind="stable")
+    place = np.searchsorted(keys[order], wanted, "left")
+    found = np.append(order, -1)[place]
+    same = np.append(keys, 0)[found] == wanted
+    return np.where((found >= 0) & same, found, -1)

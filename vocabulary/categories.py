@@ -26,6 +26,8 @@ class Role(Enum):
     SPAN = "span of the profiler"
     GAP = "gap"
     DEVICE_ROW = "row of another device"
+    SYSTEM_CALL = "call into the operating system"
+    SYSTEM_WAIT = "wait in the operating system"
     OTHER = "other"
 
 
@@ -90,6 +92,8 @@ CATEGORIES = (
     Category("cuda_sync", Role.SYNC, "what a call or a stream waited for", "Sync"),
     Category("overhead", Role.OVERHEAD, "the profiler's own work", "Overhead", "#9c755f"),
     Category("cuda_profiler_range", Role.RANGE, "range in which hardware counters were read"),
+    Category("osrt", Role.SYSTEM_CALL, "call into the operating system, read as work of its thread"),
+    Category("osrt_wait", Role.SYSTEM_WAIT, "call into the operating system in which its thread waits"),
     Category("cpu_instant_event", Role.OTHER, "moment on the CPU"),
     Category("external_correlation", Role.OTHER, "link between ids"),
     Category("collective_comm", Role.OTHER, "collective of a library"),

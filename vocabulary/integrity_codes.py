@@ -279,6 +279,34 @@ CODES = {
         "sizes: rows are missing, so that peaks between them may be, too.",
         "Record with larger buffers, or fewer steps.",
     ),
+    "columns_missing": Code(
+        "warning",
+        "A database lacks columns without which rows of a table cannot be placed or joined.",
+        "Export the report again with the newest `nsys`.",
+    ),
+    "cell_not_number": Code(
+        "warning", "Cells of columns of numbers hold text or fractions; they are read as empty.", _TOOL
+    ),
+    "sync_without_call": Code(
+        "info",
+        "Rows of waits have no call in the report, as at the borders of a captured range: what they waited "
+        "for is unknown.",
+        _KNOW,
+    ),
+    "tables_missing": Code(
+        "info",
+        "A report of Nsight Systems lacks tables, which exist only where something was recorded: what they "
+        "would tell is unknown.",
+        "Record with `nsys profile --trace=cuda,nvtx,osrt`.",
+    ),
+    "strangers_left_out": Code(
+        "info",
+        "Rows of other processes that ran on the machine, and have no work on a GPU, are left out.",
+        _KNOW,
+    ),
+    "range_not_closed": Code(
+        "info", "Ranges of annotations were open when the recording ended; they end there.", _KNOW
+    ),
     "json_repaired": Code("info", "The text is not valid JSON, yet nothing is lost.", _KNOW),
     "redirected": Code(
         "info",

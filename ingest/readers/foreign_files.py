@@ -1,10 +1,11 @@
 """Files that are known not to be traces: each is refused by its name, with what to do instead."""
 
 import re
-from pathlib import Path
+import shlex
+from pathlib import Path, PurePath
 
 from tracegraph.base.errors import InputError
-from tracegraph.ingest.readers.foreign_text import FLIGHT_RECORDER
+from tracegraph.ingest.readers.foreign_text import EXPORT, FLIGHT_RECORDER
 from tracegraph.ingest.readers.foreign_text import RECORD as _RECORD
 
 _UNPACK = "unpack it first and pass the trace in it"
@@ -30,8 +31,10 @@ _RECORDS, _MORE, _ID, _NAME = b"\n", 0x80, b"\x08", b"\x12"
 # The mark of a tar archive, and the byte at which it stands.
 _TAR, _TAR_AT = b"ustar", 257
 
+_REPORTS = (".nsys-rep", ".qdrep")
+_EXPORTED_TEXT = re.compile(rb"\s*(?:Type: \d+\s|(?:Cuda|Nvtx|Osrt|Sched|TraceProcess)Event \{)")
+"""How the text export of Nsight Systems begins (from its documentation)."""
 _FOREIGN = (
-    (b"SQLite format 3\0", "an SQLite database (Nsight Systems export?), not a Kineto trace", _RECORD),
     (b"PK\x03\x04", "a zip archive", _UNPACK),
     (b"\x28\xb5\x2f\xfd", "compressed with zstd", "unpack it with `zstd -d` and pass the result"),
     (b"\xfd7zXZ\0", "compressed with xz", "unpack it with `xz -d` and pass the result"),
@@ -57,6 +60,19 @@ _FOREIGN = (
 """How the content begins, what it is, and what to do."""
 
 
+def refuse_name(path: PurePath) -> None:
+    """Raise InputError if the name of a file is that of a report of Nsight Systems that was not exported.
+
+    Only NVIDIA's tools read its content.
+    """
+    if path.suffix in _REPORTS:
+        command = f"{EXPORT} {shlex.quote(path.name)}"
+        raise InputError(
+            f"{path} is a report of Nsight Systems in its closed form",
+            f"export it as a database with `{command}`, and pass that",
+        )
+
+
 def refuse_protobuf(path: Path, head: bytes) -> None:
     """Raise InputError if the content is a protobuf of Perfetto or XPlane, a list of records of a kind.
 
@@ -78,6 +94,11 @@ def refuse_foreign(path: Path, head: bytes) -> None:
     """Raise InputError if a file whose content begins with `head` is known not to be a trace."""
     if _PICKLED.match(head) and _DUMPED.search(head):
         raise InputError(f"{path} is {FLIGHT_RECORDER[0]}", FLIGHT_RECORDER[1])
+    if _EXPORTED_TEXT.match(head):
+        raise InputError(
+            f"{path} is a report of Nsight Systems as text",
+            f"export the report as a database instead: `{EXPORT} REPORT.nsys-rep`",
+        )
     for mark, what, hint in _FOREIGN:
         if head.startswith(mark):
             raise InputError(f"{path} is {what}", hint)

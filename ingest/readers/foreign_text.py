@@ -30,10 +30,23 @@ _KEY_AVERAGES = (
 _EXECUTION_TRACE = ("an execution trace (it has `nodes`), not a profiler trace", RECORD)
 _CPU_PROFILE = ("a CPU profile of V8 (sampled stacks), not a trace", RECORD)
 _FIREFOX = ("a profile of the Firefox Profiler (sampled stacks), not a trace", RECORD)
+EXPORT = "nsys export --type sqlite --ts-normalize true"
+"""The command that makes a database of a report of Nsight Systems."""
+_NSIGHT = (
+    "a report of Nsight Systems as JSON, whose form changes from version to version",
+    f"export the report as a database instead: `{EXPORT} REPORT.nsys-rep`",
+)
 
 _OF_HEAD = (
     (re.compile(rb'"https?://(?:www\.)?speedscope\.app'), SPEEDSCOPE),
     (re.compile(rb'\s*\{\s*"rocprofiler-sdk'), _ROCPROF),
+    (
+        re.compile(
+            rb'"(?:(?:Cuda|Nvtx|Osrt|Sched|TraceProcess)Event|StringIds|META_DATA_\w+|TARGET_INFO_\w+'
+            rb'|CUPTI_ACTIVITY_\w+)"\s*:'
+        ),
+        _NSIGHT,
+    ),
     (_SUMS, _KEY_AVERAGES),
 )
 

@@ -33,6 +33,8 @@ class TraceFormat:
     What is dropped, repaired or odd in a way that the columns do not show goes to the findings;
     `integrity.trace_checks` looks at the columns. InputError if the file cannot be read.
     """
+    holds: Callable[[SourceFile], bool] | None = None
+    """Tells whether a file that begins as this format does holds what its traces hold, such as tables."""
     chrome_text: Callable[[SourceFile], ChromeText] | None = None
     """Gives the file as text that Perfetto opens, for the overlay; of a damaged file what can be read."""
     split: Split | None = None

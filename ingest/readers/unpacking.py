@@ -1,5 +1,6 @@
 """Take gzip from the content of a trace file, and put it around what is written."""
 
+import shutil
 import struct
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,8 @@ PACKED = ".gz"
 """How the name of a packed file ends."""
 # Packed bytes that are unpacked at a time.
 _PIECE = 4096
+# Packed bytes that are copied at a time.
+_COPIED = 1 << 20
 _GZIP = b"\x1f\x8b"
 # The wbits of zlib: 16 + 15 for a gzip member, -15 for its deflate stream without header and checksum.
 _GZIP_WBITS, _RAW_WBITS = 31, -15
@@ -85,16 +88,19 @@ def _gunzip(path: Path, data: Content, limits: Limits) -> tuple[Content, str, in
     found = _unpack_into(content, path, data, limits)
     if found.size > len(content):
         if found.size > _DENSE * len(data):
-            raise InputError(
-                f"{path} unpacks to {found.size:,} bytes, {found.size // len(data)} times its size, "
-                "as no trace does",
-                "unpack it with `gunzip` and pass the result if it is one",
-            )
+            raise _too_dense(path, found.size, len(data))
         del content
         give_back_memory()
         content = new_content(found.size)
         _unpack_into(content, path, data, limits)
     return content[: found.size], found.problem, found.unchecked
+
+
+def _too_dense(path: Path, size: int, packed: int) -> InputError:
+    return InputError(
+        f"{path} unpacks to {size:,} bytes, {size // packed} times its size, as no trace does",
+        "unpack it with `gunzip` and pass the result if it is one",
+    )
 
 
 @dataclass
@@ -138,6 +144,48 @@ def _unpack_into(content: Content, path: Path, data: Content, limits: Limits) ->
                 found.problem = damaged
         found.next = _after_padding(data, found.next)
     return found
+
+
+def begins_with(data: bytes) -> tuple[bytes, bool]:
+    """Find how content begins whose file begins with `data`, and whether it is packed."""
+    if not data.startswith(_GZIP):
+        return data, False
+    try:
+        return isal_zlib.decompressobj(wbits=_GZIP_WBITS).decompress(data), True
+    except _GZIP_ERROR:
+        return b"", True
+
+
+def unpack_into_file(path: Path, file: BinaryIO, target: BinaryIO) -> None:
+    """Copy a file without gzip into another one, piece by piece.
+
+    Raises
+    ------
+    InputError
+        If the stream is damaged or cut, since a database with a part missing cannot be read, or if it is
+        over a GB with next to no information.
+    """
+    stream, packed, size = isal_zlib.decompressobj(wbits=_GZIP_WBITS), 0, 0
+    piece = file.read(_COPIED)
+    if not piece.startswith(_GZIP):
+        target.write(piece)
+        shutil.copyfileobj(file, target, _COPIED)
+        return
+    while piece:
+        if stream.eof:
+            stream = isal_zlib.decompressobj(wbits=_GZIP_WBITS)
+        try:
+            text = stream.decompress(piece)
+        except _GZIP_ERROR as error:
+            raise InputError(f"{path}: the gzip stream is damaged ({error})", "copy the file again") from None
+        rest = stream.unused_data.lstrip(b"\0")  # another member follows, or the zeros of a tape
+        packed += len(piece) - len(rest)
+        size += target.write(text)
+        if size > _KEPT and size > _DENSE * packed:
+            raise _too_dense(path, size, packed)
+        piece = rest or file.read(_COPIED)
+    if not stream.eof:
+        raise InputError(f"{path}: the gzip stream is cut at byte {packed}", "copy the file again")
 
 
 def _after_padding(data: Content, begin: int) -> int:

@@ -12,6 +12,7 @@ from tracegraph.ingest.arrays import Flags
 from tracegraph.ingest.findings import Integrity
 from tracegraph.ingest.integrity.trace_checks import check_trace
 from tracegraph.ingest.readers import read_unchecked
+from tracegraph.ingest.readers.foreign_files import refuse_name
 from tracegraph.ingest.sources.fetch import local_copy
 from tracegraph.ingest.sources.merged_ranks import Merged, find_merged
 from tracegraph.ingest.sources.rank_names import ranks_in_names
@@ -117,6 +118,7 @@ def read_source(source: Source, integrity: Integrity) -> TraceFile:
 
 
 def _read(source: Source, integrity: Integrity) -> TraceFile:
+    refuse_name(PurePath(source.shown))  # before it is fetched
     with local_copy(source, integrity) as path:
         try:
             trace = read_unchecked(path, integrity, named_rank=ranks_in_names([source.shown])[0])

@@ -30,7 +30,7 @@ from tracegraph.ingest.readers.file_bytes import read_bytes
         (b"5", "Expected `object`, got `int`", "export_chrome_trace"),
         (b"hello \x1b[31m", r"starts with 'hello \x1b[31m'", "export_chrome_trace"),
         (b'{"a": [1, 2', "holds no list traceEvents", "export_chrome_trace"),
-        (b"SQLite format 3\0....", "SQLite", "export_chrome_trace"),
+        (b"SQLite format 3\0....", "damaged SQLite", "export or copy it again"),
         (b"PK\x03\x04....", "zip archive", "unpack"),
         (b"\x28\xb5\x2f\xfd....", "zstd", "unpack"),
         (b"\x80\x04\x95....", "pickle", "export_chrome_trace"),

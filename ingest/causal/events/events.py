@@ -88,8 +88,11 @@ def marks_step(events: Events) -> Flags:
 
 
 def is_passive(events: Events) -> Flags:
-    """Tell which events may wait in their self time: annotations, steps and Python frames do no work."""
-    return is_annotation(events) | events.of_role(Role.FRAME)
+    """Tell which events may wait in their self time: annotations, steps and Python frames do no work.
+
+    Nor do waits in the operating system.
+    """
+    return is_annotation(events) | events.of_role(Role.FRAME, Role.SYSTEM_WAIT)
 
 
 def is_named(events: Events, *parts: str) -> Flags:

@@ -112,12 +112,14 @@ def _lanes_that_matter(events: Events, count: int) -> Flags:
     """Tell which lanes may end the path (rule 9): threads with a step, and streams with work.
 
     Without steps, threads with at least 5 % of the operators count, and without operators those with 5 % of
-    the events, so that an idle thread or a watchdog cannot end the path.
+    the events, so that an idle thread or a watchdog cannot end the path. Nor can a thread that only calls the
+    operating system, as many do that poll.
     """
     matters: Flags = np.bincount(events.lane[events.is_gpu], minlength=count) > 0
     for chosen, share in (
         (marks_step(events), 0.0),
         (events.of_role(Role.OPERATOR), 0.05),
+        (~events.of_role(Role.SYSTEM_CALL, Role.SYSTEM_WAIT), 0.05),
         (events.on_thread, 0.05),
     ):
         on_lane = np.bincount(events.lane[chosen & events.on_thread], minlength=count)

@@ -7,14 +7,13 @@ import numpy as np
 import pyarrow as pa
 
 from tracegraph.ingest.arrays import Flags, Ints
-from tracegraph.ingest.findings import Integrity, percent
+from tracegraph.ingest.findings import Integrity
 from tracegraph.ingest.readers.kineto.begin_end import match_pairs
 from tracegraph.ingest.readers.kineto.duration_columns import Durations
+from tracegraph.ingest.readers.usable_rows import find_unusable
 from tracegraph.ingest.trace import EVENT_NUMBERS, EVENT_SCHEMA, table_in
 from tracegraph.vocabulary.categories import GPU_WORK, ON_DEVICE, SPAN, TODAYS_SPELLING, spellings_of
 
-MAX_SPAN_NS = 30 * 24 * 3600 * 10**9
-"""A longer duration, or distance from the median start, is a broken clock, not a trace: one month."""
 ALL_STREAMS = 2**32 - 1
 """The number of a stream that stands for all streams: -1 as Kineto writes it, without a sign."""
 
@@ -117,29 +116,10 @@ def _in_todays_spelling(durations: Durations, integrity: Integrity) -> Durations
 def _drop_unusable(durations: Durations, keep: Flags, on_stream: Flags, integrity: Integrity) -> Flags:
     """Remove unusable entries from `keep`, and count each under the first reason that holds."""
     placed = ~durations.tid.among(None) | on_stream
-    dur, has_dur = durations.dur, durations.has_dur
-    start = durations.start
-    usable = keep & durations.has_start
-    middle = int(np.median(start[usable])) if usable.any() else 0
-    lasting = has_dur & (dur > 0) & (dur <= MAX_SPAN_NS)
-    lengths = np.where(lasting, dur, 0).astype(np.float64)
-    total = max(float(lengths[keep].sum()), 1.0)
-    reasons = (
-        ("start_missing", "without a usable ts are dropped", ~durations.has_start),
-        ("duration_missing", "without a usable dur are dropped", ~has_dur),
-        ("duration_negative", "with a negative dur are dropped", dur < 0),
-        ("duration_absurd", "with a dur of over 30 days are dropped", dur > MAX_SPAN_NS),
-        ("start_absurd", "over 30 days from the others are dropped", np.abs(start - middle) > MAX_SPAN_NS),
-        ("thread_missing", "without a tid are dropped: their thread is not known", ~placed),
-    )
-    for code, what, bad in reasons:
-        dropped = keep & bad
-        lost = float(lengths[dropped].sum()) / total
-        if dropped.any():
-            extent = f"{percent(lost)} of all events' time" if lost else "their time is unknown"
-            places = durations.position[dropped]
-            integrity.add_places(code, f"events {what} ({extent})", places, lost or None)
-        keep = keep & ~bad
+    start, dur = (durations.start, durations.has_start), (durations.dur, durations.has_dur)
+    for found in find_unusable(start, dur, placed, keep):
+        integrity.add_places(found.code, found.what, durations.position[found.rows], found.share)
+        keep = keep & ~found.rows
     return keep
 
 

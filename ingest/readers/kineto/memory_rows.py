@@ -13,7 +13,7 @@ from tracegraph.ingest.microseconds import to_ns
 from tracegraph.ingest.readers.chrome_text import RawEntry, time_literals
 from tracegraph.ingest.readers.growing_columns import GrowingNumbers, GrowingTexts
 from tracegraph.ingest.readers.kineto.entry_decoding import Event, decode_memory
-from tracegraph.ingest.readers.kineto.event_table import MAX_SPAN_NS
+from tracegraph.ingest.readers.usable_rows import MAX_SPAN_NS
 from tracegraph.ingest.text_columns import distinct_pairs
 from tracegraph.ingest.trace import MEMORY_SCHEMA, table_in
 

@@ -17,6 +17,8 @@ SHORTEST_SILENCE_NS = 100_000
 """The shortest stretch without anything recorded in which rules look for a wait."""
 NEVER = np.iinfo(np.int64).max
 """Stands for the length of the pause after the last event of a thread, ns."""
+_OF_SYSTEM = (Role.SYSTEM_CALL, Role.SYSTEM_WAIT, Role.OVERHEAD)
+"""What a thread without work of its own does: calls into the operating system, and the profiler's."""
 _MOST = 0.95
 """A thread only polls if at least this share of its events is shorter than a silence."""
 
@@ -118,7 +120,11 @@ def _bounds(events: Events, count: int) -> tuple[Ints, Ints]:
 
 
 def _only_polls(events: Events, launches: Launches, count: int) -> Flags:
-    """Tell which lanes hold only calls, 95 % of them shorter than a silence and none launching work."""
+    """Tell which lanes hold only calls, 95 % of them shorter than a silence and none launching work.
+
+    Of calls into the operating system any length says so: those of a thread that does nothing else end when
+    time is up, or when other processes send something.
+    """
     is_call = events.of_role(Role.CALL)
     short = events.end - events.start < SHORTEST_SILENCE_NS
     on = events.lane[events.on_thread]
@@ -127,7 +133,8 @@ def _only_polls(events: Events, launches: Launches, count: int) -> Flags:
         np.bincount(on, chosen[events.on_thread], minlength=count)
         for chosen in (~is_call | launches.launching, short)
     )
-    polls: Flags = (others == 0) & (brief >= _MOST * total)
+    own = np.bincount(on, ~events.of_role(*_OF_SYSTEM)[events.on_thread], minlength=count)
+    polls: Flags = (own == 0) | (others == 0) & (brief >= _MOST * total)
     return polls
 
 

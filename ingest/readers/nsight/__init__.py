@@ -1,0 +1,1 @@
+"""Reports of Nsight Systems, exported as SQLite databases."""

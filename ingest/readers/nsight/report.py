@@ -1,0 +1,77 @@
+"""One process of a report: rows of its tables, and the texts that stand for their numbers."""
+
+import json
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from tracegraph.ingest.arrays import Ints
+from tracegraph.ingest.causal.events.events import NONE
+from tracegraph.ingest.findings import Integrity
+from tracegraph.ingest.limits import Limits
+from tracegraph.ingest.readers.sqlite_file import Database, Rows, text_cell
+from tracegraph.ingest.text_columns import TextColumn, text_column
+
+KERNELS, COPIES, SETS, GRAPHS, CALLS, SYNCS, RECORDS, OVERHEADS = (
+    f"CUPTI_ACTIVITY_KIND_{kind}"
+    for kind in (
+        "KERNEL",
+        "MEMCPY",
+        "MEMSET",
+        "GRAPH_TRACE",
+        "RUNTIME",
+        "SYNCHRONIZATION",
+        "CUDA_EVENT",
+        "OVERHEAD",
+    )
+)
+RANGES, SYSTEM_CALLS, TOOL_OVERHEADS = "NVTX_EVENTS", "OSRT_API", "PROFILER_OVERHEAD"
+OF_GPU = (KERNELS, COPIES, SETS, GRAPHS)
+"""Tables of the work of GPUs."""
+Owner = Literal["globalPid", "globalTid"]
+_THREAD_BITS = 24
+_THREAD = (1 << _THREAD_BITS) - 1
+
+
+@dataclass(frozen=True)
+class Report:
+    """One process in a report. `process`: its globalPid, whose lowest 24 bits, a thread's, are 0."""
+
+    database: Database
+    process: int
+    integrity: Integrity
+
+    @property
+    def pid(self) -> int:
+        """The number that the system gave to the process."""
+        return self.process >> _THREAD_BITS & _THREAD
+
+    @property
+    def limits(self) -> Limits:
+        """What may be read of it."""
+        return self.integrity.limits
+
+    def rows(self, table: str, owner: Owner, numbers: tuple[str, ...], texts: tuple[str, ...] = ()) -> Rows:
+        """Read the rows of the process; none if the table is absent, or lacks the column of its owner.
+
+        `owner`: the column that says whose each row is.
+        """
+        where = f'"{owner}" & {~_THREAD} = {self.process}' if self.database.has(table, owner) else "0"
+        return self.database.read(table, numbers, texts, where, self.limits)
+
+    def names(self, ids: Ints) -> TextColumn:
+        """Find the texts of ids; None where there is no such text."""
+        distinct, codes = np.unique(ids, return_inverse=True)
+        found: dict[int, str] = {}
+        if self.database.has("StringIds", "id", "value"):
+            asked = json.dumps(distinct[distinct != NONE].tolist())
+            text = text_cell("value", self.limits.text)
+            query = f"SELECT id, {text} FROM StringIds WHERE id IN (SELECT value FROM json_each(?))"
+            found = dict(self.database.ask(query, (asked,)))
+        return text_column(codes.reshape(-1), [found.get(one) for one in distinct.tolist()])
+
+
+def thread_of(global_ids: Ints) -> Ints:
+    """Take the number of the thread from its globalTid, `NONE` from none."""
+    return np.where(global_ids == NONE, NONE, global_ids & _THREAD)
