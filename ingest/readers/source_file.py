@@ -22,6 +22,10 @@ class SourceFile:
         """How the content begins: formats recognise their files by this."""
         self._content = content
 
+    def peek(self) -> Content:
+        """Return the content to look at, for a format that is not known by how it begins."""
+        return self._content
+
     def take(self) -> Content:
         """Give away the content once, so that its memory is free as soon as its reader lets go of it."""
         content, self._content = self._content, memoryview(b"")
