@@ -19,7 +19,7 @@ from tracegraph.ingest.ranks.rank_part import understand
 from tracegraph.ingest.readers import read_trace
 from tracegraph.ingest.sources.reading import read_ranks
 from tracegraph.ingest.sources.source import as_source
-from tracegraph.vocabulary.mechanisms import MECHANISMS
+from tracegraph.vocabulary.mechanisms import CODE, MECHANISMS, QUEUE_START
 
 EVEN = Job(2, 2, 3)
 LOG = EVEN.log(2, EVEN.times(2, usual({(1, 0): 2.0})))
@@ -83,6 +83,17 @@ def test_the_slow_worker_is_on_the_path_and_every_gap_is_explained(tmp_path: Pat
     found = model.dependencies.mechanism[model.dependencies.binding]
     told = {MECHANISMS[code].name for code in found.tolist()}
     assert told == {"operation order", "stream order", "collective", "program order"}
+
+
+def test_no_work_is_bound_to_the_begin_of_the_log_where_rows_overlap(tmp_path: Path) -> None:
+    """`gc` has no length and begins within the computation before it, as clocks differ."""
+    early = LOG.copy()
+    early.loc[early["optype"] == "gc", "start_ts"] -= 1e-6
+    model = joined(written(early, tmp_path)).model
+    found = model.dependencies
+    free = found.effect[found.binding & (found.mechanism == CODE[QUEUE_START])]
+    assert (model.segments.start[free] < model.steps.end.min()).all()
+    assert "gc" not in set(model.events.name[model.segments.event[free]])
 
 
 def test_a_log_without_chunks_has_one_a_stage(tmp_path: Path) -> None:

@@ -38,7 +38,8 @@ def operation_order(context: Context, _: Found) -> Found:
     start, end = events.start[orders.effect], events.end[orders.cause]
     near = np.abs(start - end) <= np.where(orders.stated, _NOISE_NS, _NEAR_NS)
     chosen = (events.start[orders.cause] <= start) & (near | (orders.stated & (end <= start)))
-    chosen &= events.lane[orders.cause] != events.lane[orders.effect]
+    # The order of a queue is known from `stream_order`, unless rows overlap.
+    chosen &= (events.lane[orders.cause] != events.lane[orders.effect]) | (end > start)
     cause, effect, stated = orders.cause[chosen], orders.effect[chosen], orders.stated[chosen]
     edges = make_edges(
         OPERATION_ORDER,
