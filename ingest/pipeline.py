@@ -25,6 +25,7 @@ from tracegraph.ingest.causal.graph.model import Model
 from tracegraph.ingest.causal.rules import EVIDENCE
 from tracegraph.ingest.findings import Integrity
 from tracegraph.ingest.measures.measures import Measures, measure
+from tracegraph.ingest.operations.stragglers import find_stragglers
 from tracegraph.ingest.options import DEFAULT_OPTIONS, IngestOptions
 from tracegraph.ingest.ranks.agreement import agree
 from tracegraph.ingest.ranks.cluster import read_on
@@ -105,6 +106,8 @@ def _what_if(found: "_Read") -> Mapping[str, str]:
         "what_next": json.dumps(find_what_next(model, predictor)),
         "potential": json.dumps(find_potential(model, predictor)),
     }
+    if (stragglers := find_stragglers(found.operations.to_pandas())) is not None:
+        told["stragglers"] = json.dumps(stragglers)
     if not predictor.graph.counted.any():
         return {**told, "fixes": "[]"}
     return {
@@ -164,7 +167,10 @@ def ingest_run(
 
 @dataclass(frozen=True)
 class _Read:
-    """The model of a run, its files by rank, what they state of its events and memory, and what was odd."""
+    """The model of a run, its files by rank, what they state of its events and memory, and what was odd.
+
+    `operations`: those of a log, in OPERATION_SCHEMA.
+    """
 
     model: Model
     files: list[FileFacts]
@@ -172,6 +178,7 @@ class _Read:
     allocations: Allocations
     measures: Measures
     integrity: list[dict[str, object]]
+    operations: pa.Table
 
     @property
     def sha256(self) -> str:
@@ -207,7 +214,7 @@ class _Reading:
         stated, measures = measure(trace, model, integrity)
         stated = with_communication(stated, find_members(model, trace.events))
         allocations = find_allocations(trace, model)
-        return _Read(model, files, stated, allocations, measures, integrity.rows())
+        return _Read(model, files, stated, allocations, measures, integrity.rows(), trace.operations)
 
     def _joined(self, parts: Sequence[Part]) -> _Read:
         marker = self.options.step_marker
@@ -216,4 +223,5 @@ class _Reading:
         ranks = ranks if marker is None else number_alike(ranks)
         job = self.stages.run(_BUILDING, lambda: build_job(ranks, self.options.policy))
         findings = [*map(asdict, diagnose_job(job)), *findings_of_files(ranks)]
-        return _Read(job.model, job.files, job.stated, job.allocations, job.measures, findings)
+        operations = pa.concat_tables([part.operations for part in ranks]).unify_dictionaries()
+        return _Read(job.model, job.files, job.stated, job.allocations, job.measures, findings, operations)

@@ -107,6 +107,34 @@ COUNTER_SCHEMA = pa.schema(
 )
 """Hardware counters: each range of the profiler as it states it, in the order of the file."""
 
+OPERATION_SCHEMA = pa.schema(
+    [
+        pa.field("source_index", pa.int64(), nullable=False),  # of its event
+        pa.field("rank", pa.int64(), nullable=False),
+        pa.field("data_rank", pa.int64(), nullable=False),  # its data-parallel rank
+        pa.field("stage", pa.int64(), nullable=False),  # of the pipeline
+        pa.field("step", pa.int64(), nullable=False),
+        pa.field("type", _TEXT, nullable=False),  # one of `operation_types.OPERATION_TYPES`
+        pa.field(
+            "sequence", pa.int64(), nullable=False
+        ),  # counts those of its type in the step on the worker
+        pa.field("chunk", pa.int64(), nullable=False),  # of the model in the stage, -1 for none
+        pa.field("model_chunk", pa.int64(), nullable=False),  # the same, counted in the whole model
+        pa.field("start_ns", pa.int64(), nullable=False),
+        pa.field("end_ns", pa.int64(), nullable=False),
+    ]
+)
+"""Rows of an operation log: what each event is in the program that all steps and data-parallel ranks run."""
+
+ORDER_SCHEMA = pa.schema(
+    [
+        pa.field("cause", pa.int64(), nullable=False),
+        pa.field("effect", pa.int64(), nullable=False),
+        pa.field("stated", pa.bool_(), nullable=False),  # else it may follow it, where times agree
+    ]
+)
+"""Source indices of GPU work, and of GPU work of the same rank that its program lets follow it."""
+
 
 @dataclass(frozen=True)
 class TraceFile:
@@ -128,6 +156,9 @@ class TraceFile:
     world_size: int | None = None  # the number of ranks of its job, if the file states it
     counters: pa.Table = field(default_factory=COUNTER_SCHEMA.empty_table)
     part: str = ""  # the name of this rank in a file of several ranks
+    operations: pa.Table = field(default_factory=OPERATION_SCHEMA.empty_table)
+    orders: pa.Table = field(default_factory=ORDER_SCHEMA.empty_table)
+    rank_of: dict[str, int] = field(default_factory=dict)  # by pid, if the file states several ranks so
 
 
 @dataclass(frozen=True)

@@ -143,6 +143,7 @@ TOPICS = (
             "rank_waits",
             "step_waits",
             "potential_stragglers",
+            "operation_stragglers",
             "late_causes",
             "path_ranks",
             "rank_work",

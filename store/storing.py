@@ -221,7 +221,10 @@ def _refuse_other_content(name: str, stored: list[str], manifest: _Manifest) -> 
 
 
 def _contents(manifest: _Manifest) -> list[str]:
-    """List what a run was made from according to its manifest, as `load.contents` does for a stored run."""
+    """List what a run was made from according to its manifest, as `load.contents` does for a stored run.
+
+    A file of several ranks counts once.
+    """
     sources = manifest.get("sources")
-    files = [str(source["sha256"]) for source in sources] if isinstance(sources, list) else []
+    files = {str(source["sha256"]) for source in sources} if isinstance(sources, list) else set()
     return sorted([*files, *([str(manifest["change"])] if "change" in manifest else [])])

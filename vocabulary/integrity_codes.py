@@ -55,6 +55,18 @@ CODES = {
     "duration_missing": Code("error", "Events (ph X) without a usable dur are dropped.", _TOOL),
     "duration_negative": Code("error", "Events with a negative dur are dropped.", _TOOL),
     "duration_absurd": Code("error", "Events of over 30 days are dropped.", _TOOL),
+    "operations_unordered": Code(
+        "error",
+        "An operation log holds operations that a pipeline cannot have run in this order, or one of them "
+        "twice: what each waits for is not known.",
+        "Write them as docs/operations.md says.",
+    ),
+    "operations_incomplete": Code(
+        "warning",
+        "Steps of an operation log have other operations than most of its steps. What these wait for is not "
+        "known, and the measures of stragglers leave them out.",
+        "Write whole steps only.",
+    ),
     "thread_missing": Code("error", "Events without a tid are dropped: their thread is not known.", _TOOL),
     "begin_without_end": Code("error", "B entries without an E are dropped.", _AGAIN),
     "end_without_begin": Code("error", "E entries without a B are dropped.", _AGAIN),

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from tracegraph.base.errors import InputError
 from tracegraph.vocabulary.categories import Role, find_category
+from tracegraph.vocabulary.operation_types import COMMUNICATION_NAMES
 
 COMPUTATION, COMMUNICATION, MEMORY = "computation", "communication", "memory"
 KERNEL_TYPES = (COMPUTATION, COMMUNICATION, MEMORY)
@@ -66,6 +67,7 @@ SPELLINGS = (
         r"(AllReduce|AllGather|ReduceScatter|All(To|2)All)(?![a-z])",
         "custom collectives whose words are capitalised",
     ),
+    Spelling(COMMUNICATION, rf"^({'|'.join(sorted(COMMUNICATION_NAMES))})$", "operation logs"),
     Spelling(MEMORY, r"^(hip)?Mem(cpy|set)|^Copy(Device|Host)To|^FillBuffer", "copies by name"),
     Spelling(MEMORY, r"__amd_rocclr_(copy|fill|stream)", "ROCm's copies that run as kernels"),
 )

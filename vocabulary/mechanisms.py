@@ -31,6 +31,7 @@ GRAPH_LAUNCH = "graph launch"
 STREAM_ORDER = "stream order"
 GRAPH_ORDER = "graph order"
 STREAM_WAIT_EVENT = "stream wait event"
+OPERATION_ORDER = "operation order"
 STREAM_RESUME = "stream resume"
 STREAM_SYNCHRONIZE = "stream synchronize"
 DEVICE_SYNCHRONIZE = "device synchronize"
@@ -80,6 +81,10 @@ MECHANISMS = (
         GRAPH_ORDER, "SEQUENTIAL", gaps.STREAM_QUEUE, "work of a graph follows work that it depends on"
     ),
     _starts_work(STREAM_WAIT_EVENT, "SYNCHRONIZATION", gaps.WAITING_FOR_GPU, "a stream waits for an event"),
+    _for_gpu(
+        OPERATION_ORDER,
+        "an operation follows one of another queue of its worker, as the program of its job says",
+    ),
     _for_gpu(STREAM_RESUME, "work starts late, just after work on another stream of its device ended"),
     _for_gpu(STREAM_SYNCHRONIZE, "a call waits for a stream"),
     _for_gpu(DEVICE_SYNCHRONIZE, "a call waits for all streams of a device"),

@@ -195,6 +195,7 @@ def _details(
         potential=json.loads(stored["potential"] or "[]"),
         fixes=json.loads(stored["fixes"] or "[]"),
         bounds=json.loads(stored["bounds"] or "{}"),
+        stragglers=json.loads(stored["stragglers"] or "{}"),
         sources=tuple(
             Source(
                 file=row["file"],

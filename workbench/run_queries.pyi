@@ -1891,6 +1891,25 @@ class RunQueries(Asking):
             StoreError: the server failed.
         """
 
+    def operation_stragglers(
+        self,
+    ) -> pd.DataFrame:
+        """How much slower a step is since operations of a type differ, by type, dp rank, stage and worker.
+
+        Columns:
+            level (str): what the group is: `job`, `optype`, `dp_rank`, `stage` or `worker`
+            group (str): its type, data-parallel rank, stage, or rank; `all` for the job
+            dp_rank (int64, may be missing): of a worker, its data-parallel rank
+            stage (int64, may be missing): of a worker, its stage
+            slowdown (float64): length of a step where this group alone keeps its own times, by that where all are ideal: S
+            gain_ns (int64, may be missing): by how much a step is shorter where this group alone takes ideal times; null of lesser workers, ns
+            share (float64, may be missing): that as a share of what is lost to stragglers: below 0 or above 1 too
+
+        Raises:
+            InputError: a value is not allowed, or there is no such run, step or rank.
+            StoreError: the server failed.
+        """
+
     def operator_launches(
         self,
         *,
@@ -2977,6 +2996,7 @@ class RunQueries(Asking):
             potential (str, may be missing): JSON list: the largest names and waits of the path, and what is gained without each
             fixes (str, may be missing): JSON list: what could be done about the run, and what each gains
             bounds (str, may be missing): JSON object: its length where each resource takes no time, and its floors
+            stragglers (str, may be missing): JSON object: how much slower steps are as operations of a type are not all alike
             step_marker (str, may be missing): glob of the annotations that mark its steps, null where the profiler does
             tool_version (str, may be missing): version of tracegraph that wrote the run
             schema_version (int64, may be missing): version of the graph schema

@@ -20,6 +20,7 @@ from tracegraph.workbench.sections.blocks import (
     Column,
     Facts,
     Gains,
+    HeatMap,
     Plot,
     Stack,
     Table,
@@ -84,7 +85,8 @@ def _render(block: object, names: ShownNames) -> Sequence[RenderableType]:
 @_render.register(Chart)
 @_render.register(Plot)
 @_render.register(Gains)
-def _(block: Chart | Plot | Gains, names: ShownNames) -> Sequence[RenderableType]:
+@_render.register(HeatMap)
+def _(block: Chart | Plot | Gains | HeatMap, names: ShownNames) -> Sequence[RenderableType]:
     return ()  # what it draws stands in the tables beside it
 
 

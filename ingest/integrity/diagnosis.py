@@ -52,7 +52,7 @@ def _diagnose_nesting(model: RankModel, integrity: Integrity) -> None:
 def _diagnose_gpu(model: RankModel, integrity: Integrity) -> None:
     events = model.events
     total = max(length_of(model, events.is_gpu), 1.0)
-    if not events.of_role(Role.SYNC).any():
+    if not events.of_role(Role.SYNC).any() and events.on_thread.any():
         (rows,) = names_of(Role.SYNC)
         message = f"no {rows} rows: what a call waits for is inferred from its name and from times"
         integrity.add("no_cuda_sync", 1, message)

@@ -85,7 +85,12 @@ def _diagnose_shared(model: RankModel, integrity: Integrity) -> None:
 
 
 def _diagnose_work(model: RankModel, integrity: Integrity) -> None:
-    """State GPU work without a call: all of it, or that of the beginning and the rest."""
+    """State GPU work without a call: all of it, or that of the beginning and the rest.
+
+    A file that says what follows what, as an operation log does, needs no calls.
+    """
+    if len(model.scene.orders):
+        return
     events, orphan = model.events, model.events.is_gpu & (model.launches.call < 0)
     total = max(length_of(model, events.is_gpu), 1.0)
     if model.scene.doubts[0].unjoined:

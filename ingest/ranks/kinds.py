@@ -3,14 +3,15 @@
 import re
 
 from tracegraph.vocabulary.collectives import KINDS
+from tracegraph.vocabulary.operation_types import COMMUNICATION_NAMES
 
 _BACK_END = re.compile(r"(?:nccl|rccl)(?:dev)?kernel|(?:nccl|rccl|gloo|mpi|ucc|oneccl)(?=[_:])", re.A)
 _NO_LETTER = re.compile(r"[^a-z]", re.A)
 
 
 def is_communication(name: str) -> bool:
-    """Tell by its name whether a kernel or annotation belongs to a communication library."""
-    return _BACK_END.match(name.lower()) is not None
+    """Tell by its name whether work is of a communication library, or an operation log calls it a message."""
+    return name in COMMUNICATION_NAMES or _BACK_END.match(name.lower()) is not None
 
 
 def find_kind(name: str) -> str | None:

@@ -13,6 +13,7 @@ from tracegraph.ingest.causal.graph.invariants import check_model
 from tracegraph.ingest.causal.graph.model import RankModel, build_model
 from tracegraph.ingest.causal.rules.context import Scene
 from tracegraph.ingest.causal.rules.edges import Found
+from tracegraph.ingest.causal.rules.gpu.operation_order import read_orders
 from tracegraph.ingest.findings import Integrity
 from tracegraph.ingest.flops.counting import WORK_COLUMNS
 from tracegraph.ingest.integrity.diagnosis import diagnose
@@ -32,7 +33,7 @@ class Part:
     """A rank on its own clock.
 
     `found`: what the rules find under each policy. `stated`: what nodes carry of its events. `window_start`:
-    from when on the drift of its GPU's clock is told, ns.
+    from when on the drift of its GPU's clock is told, ns. `operations`: those of a log, in OPERATION_SCHEMA.
     """
 
     file: FileFacts
@@ -44,6 +45,7 @@ class Part:
     allocations: Allocations
     measures: Measures
     integrity: Integrity
+    operations: pa.Table
 
     @property
     def rank(self) -> int:
@@ -73,7 +75,7 @@ def build_checked(
     events, lanes = read_events(trace, options.step_marker)
     if not of_job:
         refuse_unmarked([events], options.step_marker)
-    model = build_model(events, lanes, integrity, options.policy)
+    model = build_model(events, lanes, integrity, options.policy, read_orders(trace))
     check_model(model)
     diagnose(model, integrity)
     return model
@@ -108,4 +110,5 @@ def understand(trace: TraceFile, integrity: Integrity, options: IngestOptions = 
         allocations=find_allocations(trace, model),
         measures=measures,
         integrity=integrity,
+        operations=trace.operations,
     )

@@ -5,12 +5,13 @@ from tracegraph.ingest.readers.foreign_text import refuse_foreign_head
 from tracegraph.ingest.readers.kineto.json_file import KINETO_JSON
 from tracegraph.ingest.readers.kineto.parquet_file import KINETO_PARQUET
 from tracegraph.ingest.readers.nsight.database_file import NSIGHT
+from tracegraph.ingest.readers.operations.operation_log import OPERATIONS
 from tracegraph.ingest.readers.source_file import SourceFile
 from tracegraph.ingest.readers.sqlite_file import refuse_database
 from tracegraph.ingest.readers.trace_format import TraceFormat
 from tracegraph.ingest.readers.unpacking import PACKED
 
-FORMATS: tuple[TraceFormat, ...] = (KINETO_PARQUET, NSIGHT, KINETO_JSON)
+FORMATS: tuple[TraceFormat, ...] = (OPERATIONS, KINETO_PARQUET, NSIGHT, KINETO_JSON)
 """The formats in the order in which they are asked.
 
 The last one reads what no format knows, and says what is wrong with it.
@@ -21,7 +22,7 @@ def format_of(source: SourceFile) -> TraceFormat:
     """Find the format of a file by its content; InputError for content that is known not to be a trace."""
     refuse_protobuf(source.path, source.head)
     for form in FORMATS:
-        if form.sniff(source.head) and (form.holds is None or form.holds(source)):
+        if form.is_of(source):
             if form is KINETO_JSON:
                 refuse_foreign_head(source.path, source.head)
             return form

@@ -36,6 +36,10 @@ class SourceFile:
         self._content = content
         self._packed = packed
 
+    def peek(self) -> Content:
+        """Return the content to look at, for a format that is not known by how it begins; none of a database."""
+        return memoryview(b"") if self._content is None else self._content
+
     def take(self) -> Content:
         """Give away the content once, so that its memory is free as soon as its reader lets go of it."""
         content, self._content = self._content, None

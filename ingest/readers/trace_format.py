@@ -14,6 +14,10 @@ Split = Callable[[SourceFile, Limits], ChromeDocument]
 Write = Callable[[ChromeDocument, BinaryIO], int]
 
 
+def _anything(_: SourceFile) -> bool:
+    return True
+
+
 @dataclass(frozen=True)
 class TraceFormat:
     """One format: how its files are recognised and read; None for what cannot be done with it.
@@ -33,14 +37,18 @@ class TraceFormat:
     What is dropped, repaired or odd in a way that the columns do not show goes to the findings;
     `integrity.trace_checks` looks at the columns. InputError if the file cannot be read.
     """
-    holds: Callable[[SourceFile], bool] | None = None
-    """Tells whether a file that begins as this format does holds what its traces hold, such as tables."""
     chrome_text: Callable[[SourceFile], ChromeText] | None = None
     """Gives the file as text that Perfetto opens, for the overlay; of a damaged file what can be read."""
     split: Split | None = None
     """Takes the file apart for `convert`; InputError if something of it would be lost."""
     write: Write | None = None
     """Writes a file of this format for `convert`, and returns the number of entries."""
+    holds: Callable[[SourceFile], bool] = _anything
+    """Tells files apart that begin alike: whether one that `sniff` knows has this format."""
+
+    def is_of(self, source: SourceFile) -> bool:
+        """Tell whether a file has this format."""
+        return self.sniff(source.head) and self.holds(source)
 
     @property
     def endings(self) -> tuple[str, ...]:

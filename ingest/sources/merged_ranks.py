@@ -66,6 +66,17 @@ class _Rows:
     place: Ints
 
 
+def stated_ranks(trace: TraceFile) -> Merged | None:
+    """Return the ranks of a file whose format states of each process which rank it is, None for any other."""
+    if len(trace.rank_of) < _LEAST:
+        return None
+    names = sorted(trace.rank_of, key=lambda pid: trace.rank_of[pid])
+    pid = read_texts(trace.events["pid"])
+    place = {name: k for k, name in enumerate(names)}
+    of_pid = np.array([place.get(str(text), _NONE) for text in pid.values], dtype=np.int64)
+    return Merged(of_pid[pid.codes], tuple(trace.rank_of[name] for name in names), tuple(names), "")
+
+
 def find_merged(trace: TraceFile) -> Merged | None:
     """Find the ranks of a file that holds several, None for any other file."""
     rows = _read(trace.events)

@@ -14,7 +14,7 @@ from tracegraph.ingest.integrity.trace_checks import check_trace
 from tracegraph.ingest.readers import read_unchecked
 from tracegraph.ingest.readers.foreign_files import refuse_name
 from tracegraph.ingest.sources.fetch import local_copy
-from tracegraph.ingest.sources.merged_ranks import Merged, find_merged
+from tracegraph.ingest.sources.merged_ranks import Merged, find_merged, stated_ranks
 from tracegraph.ingest.sources.rank_names import ranks_in_names
 from tracegraph.ingest.sources.source import Source
 from tracegraph.ingest.trace import TraceFile
@@ -52,7 +52,15 @@ def _part(trace: TraceFile, merged: Merged, mine: Flags, place: int) -> TraceFil
         world_size=trace.world_size if trace.world_size is None or trace.world_size >= count else None,
         counters=trace.counters.filter(known),
         part=merged.names[place],
+        operations=trace.operations.filter(pc.equal(trace.operations["rank"], merged.numbers[place])),
+        orders=_orders_among(trace.orders, events),
     )
+
+
+def _orders_among(orders: pa.Table, events: pa.Table) -> pa.Table:
+    """Keep what is said of the order of these events."""
+    own = events["source_index"].combine_chunks()
+    return orders.filter(pc.is_in(orders["cause"], own))
 
 
 def read_ranks(source: Source, integrity: Integrity) -> list[tuple[TraceFile, Integrity]]:
@@ -61,7 +69,8 @@ def read_ranks(source: Source, integrity: Integrity) -> list[tuple[TraceFile, In
     The traces are in order of their ranks. Findings about the file as a whole go to the first of them.
     """
     trace = _read(source, integrity)
-    merged = find_merged(trace) if source.rank is None else None
+    stated = stated_ranks(trace)
+    merged = stated or (find_merged(trace) if source.rank is None else None)
     if merged is None or merged.of_row is None:
         if merged is not None:
             _state_merged(trace, merged, integrity)
@@ -72,15 +81,22 @@ def read_ranks(source: Source, integrity: Integrity) -> list[tuple[TraceFile, In
         (part, integrity if k == 0 else Integrity(integrity.file, integrity.limits))
         for k, part in enumerate(ranks)
     ]
+    if stated is None:
+        _state_split(merged, integrity)
+    for part, own in found:
+        check_trace(part, own)
+    return found
+
+
+def _state_split(merged: Merged, integrity: Integrity) -> None:
+    """State that ranks were told apart which a tool had merged."""
+    assert merged.of_row is not None
     left = int((merged.of_row < 0).sum())
     beside = f"; {left} events of other processes are left out" if left else ""
     message = (
         f"ranks were merged into the file ({', '.join(merged.names[:8])}), told apart by {merged.how}{beside}"
     )
-    integrity.add("ranks_split", len(ranks), message)
-    for part, own in found:
-        check_trace(part, own)
-    return found
+    integrity.add("ranks_split", len(merged.numbers), message)
 
 
 def _state_merged(trace: TraceFile, merged: Merged, integrity: Integrity) -> None:

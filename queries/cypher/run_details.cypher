@@ -12,6 +12,7 @@
 // @column potential STRING? JSON list: the largest names and waits of the path, and what is gained without each
 // @column fixes STRING? JSON list: what could be done about the run, and what each gains
 // @column bounds STRING? JSON object: its length where each resource takes no time, and its floors
+// @column stragglers STRING? JSON object: how much slower steps are as operations of a type are not all alike
 // @column step_marker STRING? glob of the annotations that mark its steps, null where the profiler does
 // @column tool_version STRING? version of tracegraph that wrote the run
 // @column schema_version INTEGER? version of the graph schema
@@ -28,7 +29,7 @@ MATCH (r:Run {name: $run})
 RETURN r.name AS name, r.state AS state, r.created AS created, r.ranks AS ranks,
   r.window_start_ns AS window_start_ns, r.window_end_ns AS window_end_ns, r.cross_thread AS cross_thread,
   r.alternatives AS alternatives, r.what_next AS what_next, r.potential AS potential,
-  r.fixes AS fixes, r.bounds AS bounds,
+  r.fixes AS fixes, r.bounds AS bounds, r.stragglers AS stragglers,
   r.step_marker AS step_marker, r.tool_version AS tool_version,
   r.schema_version AS schema_version, r.events AS events, r.nodes AS nodes,
   r.nodes_by_label AS nodes_by_label, r.relationships AS relationships, r.integrity AS integrity,

@@ -55,6 +55,27 @@ FIX_COLUMNS = (
 )
 """Columns of `fixes`."""
 
+OPERATION_STRAGGLER_COLUMNS = (
+    Column("level", "STRING", False, "what the group is: `job`, `optype`, `dp_rank`, `stage` or `worker`"),
+    Column("group", "STRING", False, "its type, data-parallel rank, stage, or rank; `all` for the job"),
+    Column("dp_rank", "INTEGER", True, "of a worker, its data-parallel rank"),
+    Column("stage", "INTEGER", True, "of a worker, its stage"),
+    Column(
+        "slowdown",
+        "FLOAT",
+        False,
+        "length of a step where this group alone keeps its own times, by that where all are ideal: S",
+    ),
+    Column(
+        "gain_ns",
+        "INTEGER",
+        True,
+        "by how much a step is shorter where this group alone takes ideal times; null of lesser workers, ns",
+    ),
+    Column("share", "FLOAT", True, "that as a share of what is lost to stragglers: below 0 or above 1 too"),
+)
+"""Columns of `operation_stragglers`."""
+
 
 def run_rows(_: Mapping[str, Any], stored: pd.DataFrame) -> pd.DataFrame:
     """List the runs, the newest first, each with what bounds it: null for an older run, too."""
@@ -93,6 +114,15 @@ def fix_rows(_: Mapping[str, Any], details: pd.DataFrame) -> pd.DataFrame:
     """List the fixes that a run shows, the largest gain first; an older run has none."""
     told = json.loads(_said(details, "fixes") or "[]")
     return _frame([{**row, "assumptions": "; ".join(row["assumptions"])} for row in told], FIX_COLUMNS)
+
+
+def straggler_rows(_: Mapping[str, Any], details: pd.DataFrame) -> pd.DataFrame:
+    """List the job, then groups of operations, the slowest of each level first; none without a log."""
+    told = json.loads(_said(details, "stragglers") or "{}")
+    frame = _frame(told.get("rows", []), OPERATION_STRAGGLER_COLUMNS)
+    levels = {level: place for place, level in enumerate(dict.fromkeys(frame["level"]))}
+    order = pd.DataFrame({"level": frame["level"].map(levels), "slow": -frame["slowdown"]})
+    return frame.loc[order.sort_values(["level", "slow"], kind="stable").index].reset_index(drop=True)
 
 
 def _said(details: pd.DataFrame, name: str) -> str | None:

@@ -22,10 +22,12 @@ from tracegraph.queries.shapes.phase_sums import PHASE_COLUMNS, phase_paths
 from tracegraph.queries.shapes.replay_rows import (
     BOUND_COLUMNS,
     FIX_COLUMNS,
+    OPERATION_STRAGGLER_COLUMNS,
     RUN_COLUMNS,
     bound_rows,
     fix_rows,
     run_rows,
+    straggler_rows,
 )
 from tracegraph.queries.shapes.roofline import ROOFLINE_COLUMNS, roofline
 from tracegraph.queries.shapes.series import (
@@ -400,6 +402,13 @@ DERIVED = (
         ("run_details",),
         FIX_COLUMNS,
         fix_rows,
+    ),
+    Derived(
+        "operation_stragglers",
+        "How much slower a step is since operations of a type differ, by type, dp rank, stage and worker.",
+        ("run_details",),
+        OPERATION_STRAGGLER_COLUMNS,
+        straggler_rows,
     ),
     *PEAK_USE,
     *LINK_USE,

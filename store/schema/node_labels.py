@@ -51,6 +51,9 @@ RUN = NodeLabel(
         text("fixes", "JSON list: what could be done about the run, and what each gains"),
         text("bounds", "JSON object: the run's length where each resource takes no time, and its floors"),
         text(
+            "stragglers", "JSON object: how much slower steps are as operations of a type are not all alike"
+        ),
+        text(
             "step_marker",
             "glob of the annotations that mark its steps, null where the profiler does, or the names of a "
             "server's iterations",

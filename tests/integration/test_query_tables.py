@@ -299,6 +299,7 @@ ELSEWHERE = {
     *("utilisation", "peak_losses", "known_work"),
     *("operator_work", "roofline", "cupti_counters", "cupti_ranges", "counted_work"),
     *("bounds", "fixes"),  # of the columns of run_details: tests/unit/test_more_fixes.py
+    "operation_stragglers",  # likewise: tests/unit/test_straggler_section.py
     *("event_sums", *(name for name, query in queries().items() if query.again)),
 }
 """Tested in a file of their own beside this one."""

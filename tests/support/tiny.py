@@ -8,9 +8,10 @@ from tracegraph.ingest.causal.events.event_arrays import read_events
 from tracegraph.ingest.causal.graph.model import Model, build_model
 from tracegraph.ingest.causal.graph.segments import WORK
 from tracegraph.ingest.causal.rules import EVIDENCE
+from tracegraph.ingest.causal.rules.gpu.operation_order import read_orders
 from tracegraph.ingest.findings import Integrity
 from tracegraph.ingest.tables.graph import RunFacts, add_run, build_graph
-from tracegraph.ingest.trace import EVENT_SCHEMA, FLOW_SCHEMA, TraceFile
+from tracegraph.ingest.trace import EVENT_SCHEMA, FLOW_SCHEMA, ORDER_SCHEMA, TraceFile
 from tracegraph.store.schema.node_labels import SEGMENT_KINDS
 from tracegraph.store.tables import GraphTables
 from tracegraph.vocabulary.gaps import GAP_NAMES
@@ -61,15 +62,27 @@ def flow(kind: str, cause: Row, effect: Row, *, number: int = 1) -> list[Row]:
 
 
 def trace(*rows: Row, flows: Sequence[Row] = ()) -> TraceFile:
-    """A file with these rows, in this order, and flows."""
+    """A file with these rows, in this order, and flows.
+
+    `follows` of a row names the row that it follows by the program of its job, `may_follow` one that it may.
+    """
     full = [{"source_index": i, **row} for i, row in enumerate(rows)]
     tables = pa.Table.from_pylist(full, EVENT_SCHEMA), pa.Table.from_pylist(list(flows), FLOW_SCHEMA)
-    return TraceFile("tiny.json", "0" * 64, 0, *tables)
+    place = {str(row["name"]): i for i, row in enumerate(rows)}
+    orders = [
+        {"cause": place[str(row[key])], "effect": i, "stated": key == "follows"}
+        for i, row in enumerate(rows)
+        for key in ("follows", "may_follow")
+        if key in row
+    ]
+    listed = pa.Table.from_pylist(orders, ORDER_SCHEMA)
+    return TraceFile("tiny.json", "0" * 64, 0, *tables, orders=listed)
 
 
 def model(*rows: Row, policy: str = EVIDENCE, flows: Sequence[Row] = ()) -> Model:
     """The causal model of these rows under a cross-thread policy."""
-    return build_model(*read_events(trace(*rows, flows=flows)), Integrity("tiny.json"), policy)
+    of = trace(*rows, flows=flows)
+    return build_model(*read_events(of), Integrity("tiny.json"), policy, read_orders(of))
 
 
 def tables(of: TraceFile, run: str = "run") -> GraphTables:

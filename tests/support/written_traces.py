@@ -87,7 +87,7 @@ def _row(written: re.Match[str], later_us: float, count_on: int) -> tiny.Row:
     return row
 
 
-def _property(words: list[str], count_on: int) -> tiny.Row:
+def _property(words: list[str], count_on: int) -> tiny.Row:  # noqa: PLR0911 (one a note)
     """Columns of a note behind a name, such as `id 3`; ids count on from one repetition to the next."""
     match words:
         case [("id" | "sequence") as what, number]:
@@ -101,6 +101,8 @@ def _property(words: list[str], count_on: int) -> tiny.Row:
             return {"forward_thread" if words[0] == "forward" else "wait_on_stream": int(number)}
         case ["recorded", "by", "id", number]:
             return {"wait_on_record": int(number) + count_on}
+        case ["follows", name] | ["may", "follow", name]:
+            return {"follows" if words[0] == "follows" else "may_follow": name}
         case [count, "elements"]:
             return {"shapes": f"[[{count}]]"}
     raise AssertionError(f"a note that is not known: {' '.join(words)}")

@@ -102,5 +102,5 @@ def test_each_format_knows_what_it_writes(tmp_path: Path) -> None:
     convert_trace(json_file, table)
     for path in (json_file, table):
         source = open_source(path, Integrity(""))
-        assert [form.suffixes[0] for form in FORMATS if form.sniff(source.head)] == [path.suffix]
+        assert [form.suffixes[0] for form in FORMATS if form.is_of(source)] == [path.suffix]
         assert format_of(source).suffixes[0] == path.suffix

@@ -51,6 +51,7 @@ HOMONYMS = {
     *(("ingest/tables/nodes.py", word) for word in ("Trace",)),
     *(("ingest/what_if/graph/facts.py", word) for word in ("Trace",)),
     *(("ingest/what_if/scenarios/keep.py", word) for word in ("Trace",)),
+    *(("ingest/readers/operations/log_events.py", word) for word in ("collective",)),
     *(("ingest/ranks/members.py", word) for word in ("collective",)),
     *(("workbench/findings/metrics.py", word) for word in ("launch", "kernel")),
     *(("vocabulary/bounds.py", word) for word in ("launch",)),

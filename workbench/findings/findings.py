@@ -59,7 +59,8 @@ class RunDetails:
 
     `cross_thread` is the policy between threads; `alternatives`, `what_next` and `potential` are the rows
     that `alternatives` and `what_next` of `tracegraph.ingest.causal` and `potential` of
-    `tracegraph.ingest.what_if` made, `fixes` and `bounds` what its modules of these names did.
+    `tracegraph.ingest.what_if` made, `fixes` and `bounds` what its modules of these names did, `stragglers`
+    what `tracegraph.ingest.operations.stragglers` measured, empty without a log of operations.
     `scenario_of`: of a scenario, the run that it is a change of.
     """
 
@@ -78,6 +79,7 @@ class RunDetails:
     potential: Sequence[Mapping[str, Any]] = ()
     fixes: Sequence[Mapping[str, Any]] = ()
     bounds: Mapping[str, Any] = field(default_factory=dict)
+    stragglers: Mapping[str, Any] = field(default_factory=dict)
     sources: Sequence[Source] = ()
     scenario_of: str | None = None
 
@@ -259,6 +261,11 @@ class Findings:
     def bounds(self) -> Mapping[str, Any]:
         """What bounds the whole run; nothing in a report on a part."""
         return {} if self.part else self.details.bounds
+
+    @property
+    def stragglers(self) -> Mapping[str, Any]:
+        """How much stragglers cost the whole run; nothing in a report on a part."""
+        return {} if self.part else self.details.stragglers
 
     @cached_property
     def step_summary(self) -> StepSummary | None:

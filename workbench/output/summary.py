@@ -13,6 +13,7 @@ from tracegraph.workbench.findings.verdict import judge
 from tracegraph.workbench.sections.section import all_sections
 from tracegraph.workbench.sections.shown_names import with_labels
 
+_NS_PER_S = 1_000_000_000
 _DIGITS = 12
 """How many digits of a fraction are written."""
 
@@ -37,6 +38,7 @@ def summary_head(findings: Findings) -> dict[str, object]:
         "verdict": _verdict(findings),
         "fixes": [dict(row) for row in findings.fixes],
         "bounds": dict(findings.bounds),
+        **_stragglers(findings),
         "recommendations": [_advised(one) for one in recommend(findings)],
         "integrity": [dict(row) for row in details.integrity],
         "critical_path": {
@@ -97,6 +99,27 @@ def _verdict(findings: Findings) -> dict[str, object]:
         "share": verdict.share,
         "sentences": list(verdict.sentences),
         "gains": gains,
+    }
+
+
+def _stragglers(findings: Findings) -> dict[str, object]:
+    """Return the measures of stragglers under their published names, of a log of operations only."""
+    told = findings.stragglers
+    if not told:
+        return {}
+    by = {
+        f"by_{level}": {row["group"]: row["slowdown"] for row in told["rows"] if row["level"] == level}
+        for level in ("optype", "dp_rank", "stage", "worker")
+    }
+    seconds = {"T_s": "recorded_ns", "T0_s": "without_delays_ns", "T1_s": "ideal_ns"}
+    return {
+        "stragglers": {
+            "S": told["slowdown"],
+            **by,
+            "M_W": told["worst_workers"],
+            "M_S": told["last_stage"],
+            **{name: told[key] / _NS_PER_S for name, key in seconds.items()},
+        }
     }
 
 

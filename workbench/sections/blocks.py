@@ -122,6 +122,30 @@ class Gains:
 
 
 @dataclass(frozen=True)
+class HeatMap:
+    """Numbers in a grid, a row for each of `rows` and a column for each of `columns`.
+
+    `cells` holds the numbers row by row, None where there is none. `least` and below is drawn without colour,
+    `most` and above in the strongest one. `across`, `down`: what columns and rows are.
+    """
+
+    across: str
+    down: str
+    columns: Sequence[str]
+    rows: Sequence[str]
+    cells: Sequence[Sequence[float | None]]
+    least: float
+    most: float
+    note: str = ""
+
+    def warmth(self, value: float | None) -> float:
+        """Return how strongly a cell is coloured, 0..1."""
+        if value is None or self.most <= self.least:
+            return 0.0
+        return min(max((value - self.least) / (self.most - self.least), 0.0), 1.0)
+
+
+@dataclass(frozen=True)
 class Chart:
     """What only a page draws; `draw` names the function of the page's script, which gets `data`."""
 
@@ -181,4 +205,4 @@ def exact_rows(frame: pd.DataFrame) -> pd.DataFrame:
     return frame[[name for name in frame.columns if not str(name).startswith("_")]]
 
 
-Block = Words | Facts | Table | Bars | Stack | Gains | Plot | Chart | Advice
+Block = Words | Facts | Table | Bars | Stack | Gains | HeatMap | Plot | Chart | Advice

@@ -10,7 +10,7 @@ from tracegraph.ingest.causal.events.events import Events, is_call_named, is_nam
 from tracegraph.ingest.causal.launches.awaited_work import concerns, concerns_all, find_sync_rows
 from tracegraph.ingest.causal.launches.launches import Launches, Streams
 from tracegraph.vocabulary.categories import Role
-from tracegraph.vocabulary.waiting_calls import WAITING, WAITING_FOR_DEVICE
+from tracegraph.vocabulary.runtime_calls import WAITING, WAITING_FOR_DEVICE
 
 _OF_EVENT = ("Event",)
 """Part of the names of calls that wait for an event, whose stream their name does not tell."""

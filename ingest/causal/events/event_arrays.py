@@ -108,7 +108,9 @@ def read_events(trace: TraceFile, step_marker: str | None = None) -> tuple[Event
     operators = with_role(category, Role.OPERATOR) & (sequence_number == NONE).all()
     name, start, end = read_texts(table["name"]), _numbers(table, "start_ns"), _numbers(table, "end_ns")
     annotation = on_thread & with_role(category, Role.ANNOTATION)
-    step_number, common_marker = _marked(name, (on_thread, annotation), lane, (start, end), step_marker)
+    # A file without threads has its steps on streams.
+    marking = on_thread if on_thread.any() else with_role(category, Role.GPU_ANNOTATION)
+    step_number, common_marker = _marked(name, (marking, annotation), lane, (start, end), step_marker)
     events = Events(
         source_index=_numbers(table, "source_index"),
         name=name,
@@ -139,19 +141,20 @@ def read_events(trace: TraceFile, step_marker: str | None = None) -> tuple[Event
 
 
 def _marked(
-    name: TextColumn, on_thread: tuple[Flags, Flags], lane: Ints, times: tuple[Ints, Ints], marker: str | None
+    name: TextColumn, marking: tuple[Flags, Flags], lane: Ints, times: tuple[Ints, Ints], marker: str | None
 ) -> tuple[Ints, str]:
     """Find the number of each event that marks a step, `NONE` for all others, and what their names share.
 
     The user's marker decides, else the profiler's steps, else a server's iterations.
-    `on_thread`: which events are on a thread, and which are annotations there. `times`: starts and ends.
+    `marking`: which events the profiler's steps are among, and which are annotations on threads. `times`:
+    starts and ends.
     """
     if marker is not None:
-        return marked_steps(name, on_thread[1], lane, times, marker), marker
-    numbers = profiler_steps(name, on_thread[0])
+        return marked_steps(name, marking[1], lane, times, marker), marker
+    numbers = profiler_steps(name, marking[0])
     if (numbers != NONE).any():
         return numbers, STEP_PREFIX
-    numbers = serving_steps(name, on_thread[1], lane, times)
+    numbers = serving_steps(name, marking[1], lane, times)
     return numbers, ITERATION if (numbers != NONE).any() else STEP_PREFIX
 
 

@@ -22,11 +22,11 @@ _LISTED, _LONGEST = 8, 80
 _DIGITS = re.compile(r"(?<!\d)\d{1,18}(?!\d)", re.ASCII)
 
 
-def profiler_steps(name: TextColumn, on_thread: Flags) -> Ints:
-    """Read the N of each event on a thread that is named ProfilerStep#N; `NONE` for all others."""
+def profiler_steps(name: TextColumn, marking: Flags) -> Ints:
+    """Read the N of each event in `marking` that is named ProfilerStep#N; `NONE` for all others."""
     found = [step_number(str(text)) for text in name.values]
     numbers = np.array([NONE if number is None else number for number in found], dtype=np.int64)
-    return np.where(on_thread, numbers[name.codes], NONE)
+    return np.where(marking, numbers[name.codes], NONE)
 
 
 def marked_steps(

@@ -21,7 +21,7 @@ from tracegraph.vocabulary.gaps import (
     UNKNOWN,
     UNRECORDED_GRAPH,
 )
-from tracegraph.vocabulary.waiting_calls import WAITING
+from tracegraph.vocabulary.runtime_calls import WAITING
 
 _SHORTEST_NS = 200_000
 """The shortest pause of a device that may be another process's turn, and how long work must have waited."""

@@ -93,6 +93,8 @@ def build_segments(
 ) -> Segments:
     """Cut the threads at the ports of `edges`, the bounds of `waits`, and `cuts` (lanes, times).
 
+    Cuts of streams, as of steps that a file without threads marks there, count for nothing.
+
     A stream lane with an activity that no edge reaches gets a root: a gap from the window's start until its
     rank's recording begins (with one rank it is empty), to which the activity is bound ("queue start").
     """
@@ -106,7 +108,7 @@ def build_segments(
         (edges.effect_lane[edges.effect_event < 0], edges.effect_time[edges.effect_event < 0]),
         (waits.lane, waits.start),
         (waits.lane, waits.end),
-        cuts,
+        tuple(side[lanes.is_thread[cuts[0]]] for side in cuts),
     ]
     cut_lane = np.concatenate([p[0] for p in ports])
     cut_time = np.concatenate([p[1] for p in ports])

@@ -18,7 +18,7 @@ from tracegraph.vocabulary.mechanisms import (
     IMPLICIT_SYNCHRONIZE,
     STREAM_SYNCHRONIZE,
 )
-from tracegraph.vocabulary.memory_calls import WAITING_FREES
+from tracegraph.vocabulary.runtime_calls import WAITING_FREES
 
 _ALL_STREAMS = -1
 """The stream number of a cuda_sync row that stands for all streams of its device."""

@@ -9,7 +9,7 @@ from tracegraph.ingest.causal.events.lane_times import Keys
 from tracegraph.ingest.causal.launches.launches import Launches
 from tracegraph.ingest.causal.launches.recording_holes import working_calls
 from tracegraph.vocabulary.categories import Role
-from tracegraph.vocabulary.waiting_calls import WAITING, WAITING_FOR_DEVICE
+from tracegraph.vocabulary.runtime_calls import WAITING, WAITING_FOR_DEVICE
 
 _LAUNCHING, _OF_HOST = ("aunch",), ("HostFunc", "HostFn")
 _JOINED, _COPYING = 0.1, ("emcpy", "emset")

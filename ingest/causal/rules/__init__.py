@@ -16,6 +16,7 @@ from tracegraph.ingest.causal.rules.gpu.long_calls import unexplained_calls
 from tracegraph.ingest.causal.rules.gpu.lost_calls import lost_calls
 from tracegraph.ingest.causal.rules.gpu.lost_work import lost_work
 from tracegraph.ingest.causal.rules.gpu.opaque_waits import opaque_waits
+from tracegraph.ingest.causal.rules.gpu.operation_order import operation_order
 from tracegraph.ingest.causal.rules.gpu.queue_full import queue_full
 from tracegraph.ingest.causal.rules.gpu.silent_sync import silent_waits
 from tracegraph.ingest.causal.rules.gpu.stream_order import early_ends, stream_order
@@ -61,6 +62,7 @@ Rule = Adds | Revises
 SHARED: tuple[Rule, ...] = (
     Adds(invocation),
     Adds(stream_order),
+    Adds(operation_order),
     Adds(lost_calls),
     Revises(graph_order),
     Adds(stream_waits),

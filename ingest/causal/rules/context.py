@@ -3,7 +3,9 @@
 from dataclasses import dataclass
 from functools import cached_property
 
-from tracegraph.ingest.arrays import Ints
+import numpy as np
+
+from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.causal.clock.alignment import align
 from tracegraph.ingest.causal.clock.clock import GpuClock
 from tracegraph.ingest.causal.clock.impossible_times import nest_possible, put_possible
@@ -21,6 +23,23 @@ from tracegraph.ingest.causal.launches.usual_work import left_at, usual_work
 from tracegraph.ingest.causal.steps.phases import Phases, find_phases
 from tracegraph.ingest.causal.steps.steps import Steps, find_steps
 from tracegraph.ingest.findings import Integrity
+
+
+@dataclass(frozen=True)
+class Orders:
+    """Pairs of GPU work, by index: an effect follows its cause, or, where that is not `stated`, may do so."""
+
+    cause: Ints
+    effect: Ints
+    stated: Flags
+
+    def __len__(self) -> int:
+        return len(self.cause)
+
+
+def no_orders() -> Orders:
+    """Make a table without rows."""
+    return Orders(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), np.empty(0, dtype=bool))
 
 
 @dataclass(frozen=True)
@@ -52,6 +71,7 @@ class Context(Scene):
     passes: Passes
     clock: GpuClock
     """What was added to the GPU rows, counted from the window's start."""
+    orders: Orders
 
     @cached_property
     def missing(self) -> MissingWork:
@@ -79,8 +99,8 @@ class Context(Scene):
         return left_at(self.events, self.launches, self.lags, self.usual_work, self.done_before)
 
 
-def find_context(events: Events, lanes: Lanes, integrity: Integrity) -> Context:
-    """Prepare the events of a rank for the rules.
+def find_context(events: Events, lanes: Lanes, integrity: Integrity, orders: Orders | None = None) -> Context:
+    """Prepare the events of a rank for the rules; `orders` is what the file says of the order of GPU work.
 
     Impossible times are clipped, events nested, calls matched with their work, clocks put right, and steps
     and phases found. `integrity` gets the findings on the way.
@@ -107,4 +127,5 @@ def find_context(events: Events, lanes: Lanes, integrity: Integrity) -> Context:
         window=window,
         doubts=(find_doubts(gpu.events, lanes, gpu.launches),),
         clock=gpu.clock.at(window.start),
+        orders=no_orders() if orders is None else orders,
     )

@@ -40,7 +40,12 @@ class Steps:
 
 
 def issue_times(events: Events, launches: Launches) -> Ints:
-    """Find when a thread issued each event, ns: GPU work at the start of its call, `NONE` without one."""
+    """Find when a thread issued each event, ns: GPU work at the start of its call, `NONE` without one.
+
+    In a file without threads all work counts as issued when it starts.
+    """
+    if not events.on_thread.any():
+        return events.start
     issued = np.where(launches.call >= 0, events.start[launches.call], events.start)
     return np.where(events.is_gpu & (launches.call < 0), NONE, issued)
 

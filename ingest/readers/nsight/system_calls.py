@@ -11,7 +11,7 @@ from tracegraph.ingest.intervals import Spans, covered
 from tracegraph.ingest.readers.nsight.event_rows import EventRows
 from tracegraph.ingest.readers.nsight.report import SYSTEM_CALLS, Report, thread_of
 from tracegraph.vocabulary.categories import Role, names_of
-from tracegraph.vocabulary.waiting_calls import waits_in_system
+from tracegraph.vocabulary.runtime_calls import waits_in_system
 
 (_WORK,), (_WAIT,) = names_of(Role.SYSTEM_CALL), names_of(Role.SYSTEM_WAIT)
 

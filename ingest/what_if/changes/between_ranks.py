@@ -20,15 +20,21 @@ def transfers(graph: ReplayGraph) -> Flags:
     return met & transferring(graph)
 
 
+def has_host(graph: ReplayGraph) -> bool:
+    """Tell whether threads were recorded, as they are not in a log of operations."""
+    return bool(graph.segments.on_thread.any())
+
+
 def without_stragglers(graph: ReplayGraph) -> Floats:
     """Compute the factor of each segment's work (0..1) if no rank is later than the others.
 
-    Host work of one name takes, on each rank, no more than on the middle rank (of two ranks the one with
-    less). A difference that is smaller than the scatter of single events of that name within a rank stays: it
-    is chance.
+    Host work of one name, or where no host was recorded all that ranks do not do together, takes on each rank
+    no more than on the middle one (of two ranks the one with less). A difference that is smaller than the
+    scatter of single events of that name within a rank stays: it is chance.
     """
     segments = graph.segments
-    host = np.flatnonzero(segments.on_thread & (segments.kind == WORK) & (segments.event >= 0))
+    works = segments.on_thread if has_host(graph) else ~segments.on_thread
+    host = np.flatnonzero(works & (segments.kind == WORK) & (segments.event >= 0))
     host = host[graph.rendezvous[segments.event[host]] == NONE]
     event = segments.event[host]
     own = pd.DataFrame(

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tracegraph.base.units import told
-from tracegraph.ingest.what_if.changes.between_ranks import transfers, without_stragglers
+from tracegraph.ingest.what_if.changes.between_ranks import has_host, transfers, without_stragglers
 from tracegraph.ingest.what_if.changes.change import Change
 from tracegraph.ingest.what_if.fixes.fix import Candidate, Fix, Scene
 
@@ -24,11 +24,12 @@ def _find(scene: Scene) -> Iterator[Candidate]:
     by_name = np.bincount(graph.calls.name.codes[segments.event[mine]], more[mine])
     name = str(graph.calls.name.values[int(by_name.argmax())])
     where = "between the events of its steps" if name in {one.name for one in graph.steps} else f"in {name}"
+    place = "on its host" if has_host(graph) else "by itself"
     yield Candidate(
         selector=f"rank={late}",
         options=("--no-stragglers",),
         change=Change(factor),
-        evidence=f"rank {late} spends {told(of_rank[late])} more on its host than the middle rank does, "
+        evidence=f"rank {late} spends {told(of_rank[late])} more {place} than the middle rank does, "
         f"{told(by_name.max())} of it {where}",
     )
 

@@ -10,7 +10,7 @@ from tracegraph.ingest.causal.rules.context import Context
 from tracegraph.ingest.causal.rules.edges import Found, inferred_waits, make_edges, on_gpu, on_thread
 from tracegraph.ingest.causal.rules.threads.silence import SHORTEST_SILENCE_NS
 from tracegraph.vocabulary.mechanisms import ALLOCATOR_FLUSH
-from tracegraph.vocabulary.memory_calls import ALLOCATE, FREE, WITHOUT_WAITING
+from tracegraph.vocabulary.runtime_calls import ALLOCATE, FREE, WITHOUT_WAITING
 
 _NEAR_NS, _EARLY_NS = 100_000, 20_000
 """How long before the first call that frees the awaited work may end, and how long after its start, since

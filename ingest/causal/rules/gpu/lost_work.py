@@ -7,7 +7,7 @@ from tracegraph.ingest.causal.events.events import NONE, is_call_named
 from tracegraph.ingest.causal.launches.launches import LONG_LAG_NS, nearest_on_thread
 from tracegraph.ingest.causal.rules.context import Context
 from tracegraph.ingest.causal.rules.edges import LOST, Found, Waits, no_edges
-from tracegraph.vocabulary.waiting_calls import WAITING
+from tracegraph.vocabulary.runtime_calls import WAITING
 
 
 def lost_work(context: Context, _: Found) -> Found:

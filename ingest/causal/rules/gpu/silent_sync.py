@@ -45,6 +45,8 @@ def silent_waits(context: Context, found: Found) -> Found:
     put it. If the recording begins in the middle of a wait, there is only one end, of work from before the
     recording, and it is enough.
     """
+    if not context.lanes.is_thread.any():
+        return Found()
     silences, opaque = find_silences(context), find_opaque(context, found.waits)
     running = _running(context)
     ends = [_beside_work(context, running, frame, silences) for frame in _candidates(context, silences)]

@@ -43,6 +43,8 @@ def resume(context: Context, found: Found) -> Found:
     for, what it begins after a pause elsewhere was handed over, too. Stretches around the hand-overs of
     autograd are left alone.
     """
+    if not context.lanes.is_thread.any():
+        return Found()
     silence = find_silence(context.events, context.stack, context.lanes, context.launches)
     stretches = silence.stretches
     near = _signals_near(stretches, silence)

@@ -1,8 +1,18 @@
-"""The vocabulary of calls that wait: for GPU work, of all vendors, and in the operating system."""
+"""The vocabulary of calls by parts of their names: into runtimes of all vendors, and waits in the system."""
 
 WAITING = ("Synchronize", "Synchronise", "QueueFinish")
+"""Of calls that return only after earlier work."""
 WAITING_FOR_DEVICE = ("DeviceSync", "CtxSync", "SynchronizeDevice")
-"""Parts of the names of those that wait for all streams of a device."""
+"""Of those that wait for all streams of a device."""
+ALLOCATE = ("Malloc", "MemAlloc", "MemCreate", "DeviceAlloc", "SharedAlloc")
+FREE = ("Free", "Dealloc", "MemRelease", "MemUnmap")
+WITHOUT_WAITING = ("Async", "Host", "Array")
+"""Of calls that count as neither: they concern a stream, or other memory."""
+WAITING_FREES = ("cudaFree", "hipFree")
+"""Whole names of calls that wait for their device although their names do not say so.
+
+The memory may be in use until all work of the device has ended.
+"""
 SYSTEM_WAITS = (
     "accept",
     "clock_nanosleep",
