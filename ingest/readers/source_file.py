@@ -37,7 +37,7 @@ class SourceFile:
         self._packed = packed
 
     def peek(self) -> Content:
-        """Return the content to look at, for a format that is not known by how it begins; none of a database."""
+        """Return the content to look at, where how it begins does not tell the format; none of a database."""
         return memoryview(b"") if self._content is None else self._content
 
     def take(self) -> Content:
