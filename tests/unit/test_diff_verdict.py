@@ -159,6 +159,32 @@ def test_different_programs_are_named_first_and_nothing_is_explained() -> None:
 
 
 @pytest.mark.parametrize(
+    ("kernels", "operators", "related"),
+    [(None, 0.09, False), (None, 0.1, True), (0.0, 0.98, True), (0.5, 0.01, True), (0.05, 0.05, False)],
+)
+def test_versions_of_one_program_spend_time_under_shared_names(
+    kernels: float | None, operators: float, related: bool
+) -> None:
+    """Half of the names are shared; all of the time of A is under them, and of B a share of each kind."""
+    rows = [
+        {
+            "name": f"{category} {name}",
+            "category": category,
+            "count_a": name == "both",
+            "count_b": 1,
+            "duration_a_ns": 100 * (name == "both"),
+            "duration_b_ns": round(100 * (share if name == "both" else 1 - share)),
+        }
+        for category, share in (("kernel", kernels), ("cpu_op", operators))
+        if share is not None
+        for name in ("both", "of B")
+    ]
+    found = kinship(frame(EVENTS.columns, rows))  # type: ignore[arg-type]
+    assert found.is_related == related
+    assert found.shared_time == max(operators, kernels or 0)
+
+
+@pytest.mark.parametrize(
     ("of_a", "of_b", "shared", "related"),
     [(20, 20, 1, False), (20, 20, 2, True), (200, 10, 1, True), (200, 11, 1, False), (0, 30, 0, True)],
 )

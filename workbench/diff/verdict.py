@@ -65,6 +65,8 @@ def judge(
 
 def _unrelated(shared: Kinship) -> str:
     have = f"{shared.shared:,}" if shared.shared else "none"
+    if shared.shared and shared.shared_time is not None:
+        have += f", under which at most {format_share(shared.shared_time)} of the time of one of them is"
     return (
         f"A and B look like different programs: A has {plural(shared.of_a, 'name')} of operators and kernels "
         f"and B {shared.of_b:,}, and they share {have}. Their lengths stand side by side below, and nothing "
