@@ -14,6 +14,7 @@ from tracegraph.store.tables import GraphTables
 from tracegraph.vocabulary.categories import NOT_IN_LANES
 from tracegraph.vocabulary.common_names import common_name
 from tracegraph.vocabulary.step_names import STEP_PREFIX, counted_as
+from tracegraph.workbench.diff.significance import welch
 from tracegraph.workbench.text.names import without_address
 
 _SURE = 0.95
@@ -186,19 +187,14 @@ def _measured(base: GraphTables, later: GraphTables) -> Measured:
 def _half_interval(first: Sequence[int], second: Sequence[int]) -> float:
     """Compute half of Welch's interval for the difference of two means.
 
-    Zero if neither side varies; the degrees of freedom are those of Welch and Satterthwaite.
+    Zero if neither side varies.
     """
     # Imported here: scipy takes as long to load as all the rest.
     from scipy.special import stdtrit  # noqa: PLC0415
 
-    parts = [variance(values) / len(values) for values in (first, second)]
-    total = sum(parts)
-    if not total:
-        return 0.0
-    freedom = total**2 / sum(
-        part**2 / (len(values) - 1) for part, values in zip(parts, (first, second), strict=True)
-    )
-    return float(stdtrit(freedom, (1 + _SURE) / 2)) * math.sqrt(total)
+    means = ((math.sqrt(variance(values) / len(values)), len(values) - 1) for values in (first, second))
+    error, freedom = welch(*means)
+    return float(stdtrit(freedom, (1 + _SURE) / 2)) * error
 
 
 def _changed(

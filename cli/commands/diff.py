@@ -11,9 +11,11 @@ from rich.text import Text
 
 from tracegraph.base.errors import InputError
 from tracegraph.cli.context import Context, pass_context
-from tracegraph.cli.options import folder_option, form_option, full_names_option, stored_runs
+from tracegraph.cli.options import folder_option, full_names_option, stored_runs
 from tracegraph.cli.reporters.every_section import print_sections
+from tracegraph.cli.reporters.frame import write_utf8
 from tracegraph.cli.reporters.layout import open_console
+from tracegraph.cli.reporters.markdown import facts_as_markdown
 from tracegraph.ingest.sources.expand import find_sources
 from tracegraph.queries.runs import unknown_run
 from tracegraph.workbench.bench import Workbench
@@ -46,10 +48,20 @@ def _pair(ctx: click.Context, option: click.Parameter, text: str | None) -> Pair
     "--step", metavar="N[:M]", callback=_pair, help="Step in A and in B: the number in ProfilerStep#N."
 )
 @full_names_option
-@form_option
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["table", "json", "md"]),
+    default="table",
+    show_default=True,
+    help="table: for people; json: as diff.json; md: what is said first, in Markdown, as for a pull request.",
+)
 @folder_option("Folder for diff.html, diff.json and a CSV file for each table.")
 @click.option(
-    "--fail-above", type=int, metavar="NS", help="End with exit code 1 where B is more than NS longer than A."
+    "--fail-above",
+    type=int,
+    metavar="NS",
+    help="End with exit code 1 where B is more than NS longer than A, beyond what chance brings.",
 )
 @pass_context
 def diff(
@@ -68,7 +80,8 @@ def diff(
 
     A and B are stored runs, or traces, which are ingested first: files, folders, patterns or URLs. Without B
     two ranks or two steps of A are compared, as --step 4:5. Runs with other numbers of steps are compared by
-    one step of each, the one nearest to the median.
+    one step of each, the one nearest to the median. Whether the difference is more than chance brings is told
+    by all steps, if each side has five.
     """
     with context.bench() as bench:
         a = _run(bench, first)
@@ -77,12 +90,19 @@ def diff(
         written = None if output is None else found.save(output)
     if form == "json":
         click.echo(json.dumps(found.as_json(), indent=1))
+    elif form == "md":
+        write_utf8(facts_as_markdown(f"{found.scope.a.title} → {found.scope.b.title}", found.facts))
     else:
         console = open_console()
         print_sections(console, found.sections, full_names=full_names)
         if written is not None:
             console.print(Text(f"in {visible(str(output))}: {', '.join(written.files)}"))
-    return _EXCEEDED if fail_above is not None and (found.diff_ns or 0) > fail_above else 0
+    if fail_above is None:
+        return 0
+    gate = found.held_to(fail_above)
+    if gate.words and not context.quiet:
+        click.echo(gate.words, err=True)
+    return _EXCEEDED if gate.is_exceeded else 0
 
 
 def _run(bench: Workbench, named: str) -> Run:

@@ -1,8 +1,10 @@
-"""The first screen of a report as Markdown, for a pull request; what a trace says is only text there."""
+"""What is said first of a run or a difference as Markdown, for a pull request; text of a trace stays text."""
 
 import re
+from collections.abc import Sequence
 
 from tracegraph.cli.reporters.first_screen import FirstScreen
+from tracegraph.workbench.sections.blocks import Fact
 from tracegraph.workbench.text.text import format_ns, format_share, label, visible
 
 _MEANT = re.compile(r"[\\`*_\[\]<>&|~#$]|:(?=//)|(?<=www)\.", re.IGNORECASE)
@@ -10,7 +12,7 @@ _MEANT = re.compile(r"[\\`*_\[\]<>&|~#$]|:(?=//)|(?<=www)\.", re.IGNORECASE)
 _PLAIN = re.compile(r"[\w .,:=*()'/-]{1,400}", re.ASCII)
 """What can stand between backticks in a table, whatever reads it."""
 _MENTION = re.compile("@")
-_CELLS = 400
+_CELLS = 600
 """How many cells a text may take before it is shortened."""
 
 
@@ -18,9 +20,7 @@ def as_markdown(shown: FirstScreen) -> str:
     """Return the first screen as Markdown: a heading, what is known, the parts of the path and the fixes."""
     lines = [f"### {_text(shown.title)}", ""]
     for heading, facts in shown.facts:
-        lines += [f"**{_text(heading)}**", ""]
-        lines += [f"- {_text(f'{fact.word}: ' if fact.word else '')}{_text(fact.text)}" for fact in facts]
-        lines.append("")
+        lines += [f"**{_text(heading)}**", "", *_listed(facts), ""]
     if shown.made_of is not None:
         whole_ns = shown.made_of.whole_ns
         parts = (f"{_text(part.word)} {_share(part.length_ns, whole_ns)}" for part in shown.made_of.parts)
@@ -35,6 +35,15 @@ def as_markdown(shown: FirstScreen) -> str:
             gains += [format_ns(fix[name]) for name in ("low_ns", "high_ns")]
             lines.append(f"| {' | '.join([_text(fix['title']), *gains, _code(fix['command'])])} |")
     return "\n".join(lines).rstrip() + "\n"
+
+
+def facts_as_markdown(title: str, facts: Sequence[Fact]) -> str:
+    """Return facts as Markdown: a heading, and a list with one in each item."""
+    return "\n".join([f"### {_text(title)}", "", *_listed(facts)]) + "\n"
+
+
+def _listed(facts: Sequence[Fact]) -> list[str]:
+    return [f"- {_text(f'{fact.word}: ' if fact.word else '')}{_text(fact.text)}" for fact in facts]
 
 
 def _code(text: str) -> str:

@@ -20,11 +20,13 @@ from tracegraph.workbench.bench import Workbench
 
 TRACES = Path(__file__).parents[2] / "examples" / "traces"
 HOSTILE = "evil\x1b[2J\u202e\nsecond [bold]line"
-FAST, SLOW, LONG, PLAIN = (f"answers-{name}" for name in ("fast", "slow", "long", "plain"))
+NAMES = ("fast", "slow", "long", "plain", "usual", "longer", "other")
+FAST, SLOW, LONG, PLAIN, USUAL, LONGER, OTHER = (f"answers-{name}" for name in NAMES)
+VARYING = (100, 103, 99, 104, 98, 102, 97, 101)
 Ask = Callable[..., tuple[int, str, str]]
 
 
-def trained(name: str, *lengths: int) -> TraceFile:
+def trained(name: str, *lengths: int, of: str = HOSTILE) -> TraceFile:
     """A step of each length, µs, most of it in a kernel that is waited for."""
     rows: list[tiny.Row] = []
     at = 0
@@ -32,7 +34,7 @@ def trained(name: str, *lengths: int) -> TraceFile:
         rows += [
             step(number, at, at + length),
             call("cudaLaunchKernel", at + 5, at + 10, number),
-            kernel(HOSTILE, at + 12, at + length - 10, number),
+            kernel(of, at + 12, at + length - 10, number),
             call("cudaDeviceSynchronize", at + 10, at + length - 5, 100 + number),
         ]
         at += length
@@ -46,6 +48,9 @@ def bench(database: Database, workspace: Workspace) -> Iterator[Workbench]:
         stored(database, workspace, trained("slow", 100, 160)),
         stored(database, workspace, trained("long", 150, 151, 160)),
         stored(database, workspace, replace(tiny.trace(event("mm", 0, 90)), path="plain")),
+        stored(database, workspace, trained("usual", *VARYING)),
+        stored(database, workspace, trained("longer", *(length + 20 for length in VARYING))),
+        stored(database, workspace, trained("other", 100, 300, of="another")),
         Workbench(workspace, ConnectionSettings()) as opened,
     ):
         yield opened
@@ -124,6 +129,35 @@ def test_files(ask: Ask, bench: Workbench, tmp_path: Path) -> None:
 @pytest.mark.parametrize(("most", "code"), [("59999", 1), ("60000", 0)])
 def test_fail_above(ask: Ask, most: str, code: int) -> None:
     assert ask(FAST, SLOW, "--fail-above", most)[0] == code
+
+
+def test_all_steps_tell_whether_it_is_chance(ask: Ask) -> None:
+    """The interval of the eight steps together is 139.0 to 181.0 µs."""
+    said = lines(ask(USUAL, LONGER)[1])
+    assert "A step of B is on average 20.000 µs (19.9 %) longer than one of A, 95 % interval" in said
+    code, out, _ = ask(USUAL, LONGER, "--format", "json", "--fail-above", "139000")
+    compared = json.loads(out)["steps"]["compared"]
+    assert (code, compared["told"], compared["low_ns"], compared["high_ns"]) == (0, True, 17_373, 22_627)
+    assert ask(USUAL, LONGER, "--fail-above", "138000")[0] == 1
+
+
+def test_markdown(ask: Ask) -> None:
+    code, out, _ = ask(FAST, SLOW, "--format", "md")
+    assert code == 0
+    assert out.startswith(f"### {FAST} → {SLOW}\n\n- A: {FAST}: 200.000 µs\n")
+    assert "- steps: Whether the difference is more than chance cannot be told: A has 2 steps" in out
+    assert "evil&#92;x1b&#91;2J" in out
+    assert not {"\x1b", "\u202e"} & set(out)
+
+
+def test_different_programs_are_named_first(ask: Ask, bench: Workbench, tmp_path: Path) -> None:
+    _, out, _ = ask(FAST, OTHER, "--output", str(tmp_path))
+    said = lines(out)
+    assert said.startswith("Difference different programs A and B look like different programs: A has 1 name")
+    assert "longer than" not in said
+    page = (tmp_path / "diff.html").read_text()
+    assert page.index("look like different programs") < page.index("200.000 µs")
+    assert bench.run(FAST).diff(OTHER).verdict.keys() == {"different programs"}
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,16 @@
 """What the verdict says of the rows of two paths."""
 
 import pandas as pd
+import pytest
 
 from tracegraph.queries.catalog import find
 from tracegraph.queries.module import in_types
 from tracegraph.queries.runs import RunWindow
+from tracegraph.workbench.diff.kinship import kinship
 from tracegraph.workbench.diff.scope import Scope, Side
 from tracegraph.workbench.diff.sections import sections_of
-from tracegraph.workbench.diff.verdict import judge
-from tracegraph.workbench.sections.blocks import Words
+from tracegraph.workbench.diff.verdict import UNRELATED, judge
+from tracegraph.workbench.sections.blocks import Facts, Words
 
 HOTSPOTS, GAPS, FRAMES, STEPS = (
     find(name).columns for name in ("hotspots", "path_gaps", "path_frames", "steps")
@@ -60,7 +62,7 @@ def said(a: list[Row], b: list[Row], more_work: dict[str, int] | None = None) ->
     lengths = [sum(ns for _, _, ns in rows) for rows in (a, b)]
     scope = Scope(Side("x"), Side("y"), RunWindow(0, lengths[0], 0), RunWindow(9, 9 + lengths[1], 0), ())
     events = frame(EVENTS.columns, []).astype({"category": object})
-    verdict = judge(scope, path, inside, events)
+    verdict = judge(scope, path, inside, events, None)
     shown = sections_of(scope, verdict, path, inside, events)
     assert [title for title, blocks in shown if blocks] == [title for title, _ in shown]
     return verdict
@@ -127,10 +129,80 @@ def test_work_that_nothing_covers_any_more() -> None:
     assert "exposed" not in said(a, b)
 
 
+def named(**counts: tuple[int, int]) -> pd.DataFrame:
+    """Rows of `trace_diff_matched`: how often A and B have each operator; calls and copies both have."""
+    rows = [
+        {"name": name, "category": "cpu_op", "count_a": of_a, "count_b": of_b}
+        for name, (of_a, of_b) in counts.items()
+    ]
+    others = [("cudaLaunchKernel", "cuda_runtime"), ("Memcpy HtoD", "gpu_memcpy")]
+    rows += [{"name": name, "category": category, "count_a": 9, "count_b": 9} for name, category in others]
+    return frame(EVENTS.columns, rows)
+
+
+def test_different_programs_are_named_first_and_nothing_is_explained() -> None:
+    scope = Scope(Side("x"), Side("y"), RunWindow(0, 10, 0), RunWindow(0, 30, 0), ())
+    path = OWN.shaped(
+        {"limit": 99}, [*modules([("mm", "cpu_op", 10)], {}), *modules([("mv", "cpu_op", 30)], {})]
+    )
+    inside = INSIDE.shaped({"limit": 99}, [frames([("mm", "cpu_op", 10)]), frames([("mv", "cpu_op", 30)])])
+    events = named(mm=(5, 0), add=(1, 0), mv=(0, 7))
+    verdict = judge(scope, path, inside, events, None)
+    assert verdict == {
+        UNRELATED: "A and B look like different programs: A has 2 names of operators and kernels and B 1, "
+        "and they share none. Their lengths stand side by side below, and nothing is said of what made the "
+        "difference; compare recordings of one program."
+    }
+    ((_, (head,)),) = sections_of(scope, verdict, path, inside, events)
+    assert isinstance(head, Facts)
+    assert [(fact.word, fact.tone) for fact in head.facts] == [(UNRELATED, "warning"), ("A", ""), ("B", "")]
+
+
+@pytest.mark.parametrize(
+    ("kernels", "operators", "related"),
+    [(None, 0.09, False), (None, 0.1, True), (0.0, 0.98, True), (0.5, 0.01, True), (0.05, 0.05, False)],
+)
+def test_versions_of_one_program_spend_time_under_shared_names(
+    kernels: float | None, operators: float, related: bool
+) -> None:
+    """Half of the names are shared; all of the time of A is under them, and of B a share of each kind."""
+    rows = [
+        {
+            "name": f"{category} {name}",
+            "category": category,
+            "count_a": name == "both",
+            "count_b": 1,
+            "duration_a_ns": 100 * (name == "both"),
+            "duration_b_ns": round(100 * (share if name == "both" else 1 - share)),
+        }
+        for category, share in (("kernel", kernels), ("cpu_op", operators))
+        if share is not None
+        for name in ("both", "of B")
+    ]
+    found = kinship(frame(EVENTS.columns, rows))  # type: ignore[arg-type]
+    assert found.is_related == related
+    assert found.shared_time == max(operators, kernels or 0)
+
+
+@pytest.mark.parametrize(
+    ("of_a", "of_b", "shared", "related"),
+    [(20, 20, 1, False), (20, 20, 2, True), (200, 10, 1, True), (200, 11, 1, False), (0, 30, 0, True)],
+)
+def test_versions_of_one_program_share_a_tenth_of_the_names(
+    of_a: int, of_b: int, shared: int, related: bool
+) -> None:
+    own_a = {f"a{at}": (1, 0) for at in range(of_a - shared)}
+    own_b = {f"b{at}": (0, 1) for at in range(of_b - shared)}
+    both = {f"both{at}": (1, 1) for at in range(shared)}
+    found = kinship(named(**own_a, **own_b, **both))
+    assert (found.of_a, found.of_b, found.shared) == (of_a, of_b, shared)
+    assert found.is_related == related
+
+
 def test_no_path_no_verdict() -> None:
     scope = Scope(Side("x", 0), Side("x", 1), None, None, ("no step",))
     events = frame(EVENTS.columns, []).astype({"category": object})
-    assert judge(scope, None, None, events) == {}
+    assert judge(scope, None, None, events, None) == {}
     (head, blocks), *others = sections_of(scope, {}, None, None, events)
     assert head == "Difference"
     assert [len(found) for _, found in others] == [0, 1]

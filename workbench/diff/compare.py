@@ -16,13 +16,15 @@ from tracegraph.queries.answers import Answers
 from tracegraph.queries.catalog import find
 from tracegraph.queries.runs import fill
 from tracegraph.queries.shapes.two_windows import together
+from tracegraph.workbench.diff.gate import Gate, hold_to
 from tracegraph.workbench.diff.scope import Scope, Side, choose
-from tracegraph.workbench.diff.sections import sections_of
+from tracegraph.workbench.diff.sections import facts_of, sections_of
+from tracegraph.workbench.diff.steps import Steps, find_steps
 from tracegraph.workbench.diff.verdict import judge
 from tracegraph.workbench.output.csv_files import rows_csv
 from tracegraph.workbench.output.folder import Written, named_folder, summary_of_earlier, write_files
 from tracegraph.workbench.output.page import Head, Shown, sections_page
-from tracegraph.workbench.sections.blocks import Block
+from tracegraph.workbench.sections.blocks import Block, Fact
 from tracegraph.workbench.text.text import format_ns
 from tracegraph.workbench.text.values import plain
 
@@ -73,8 +75,9 @@ class Difference:
     """What differs from A to B; times in ns.
 
     `path`, `inside`: the rows of `path_diff` and `path_inside_diff`; None if a side has no path of its own.
-    `events`: those of `trace_diff_matched`. `verdict`: what of the path explains the difference, as sentences
-    by topic; empty without a path.
+    `events`: those of `trace_diff_matched`. `verdict`: whether the difference is told from chance and what of
+    the path explains it, as sentences by topic. `steps`: all steps of A and B compared; None where single
+    steps were asked for, or a run has none.
     """
 
     scope: Scope
@@ -82,6 +85,7 @@ class Difference:
     inside: pd.DataFrame | None
     events: pd.DataFrame
     verdict: Mapping[str, str]
+    steps: Steps | None
     progress: Progress = silent
 
     @property
@@ -89,6 +93,15 @@ class Difference:
         """How much longer B is, ns; below 0 if it is shorter, None if a side has no path of its own."""
         lengths = self.scope.lengths_ns
         return None if lengths is None else lengths[1] - lengths[0]
+
+    def held_to(self, limit_ns: int) -> Gate:
+        """Tell whether B is longer than A by more than a limit, ns, beyond what chance brings."""
+        return hold_to(limit_ns, self.diff_ns or 0, self.steps)
+
+    @property
+    def facts(self) -> Sequence[Fact]:
+        """What is compared, and what is said of the difference."""
+        return facts_of(self.scope, self.verdict)
 
     @property
     def sections(self) -> Sequence[tuple[str, Sequence[Block]]]:
@@ -108,6 +121,7 @@ class Difference:
             "a": {**asdict(self.scope.a), "length_ns": lengths[0]},
             "b": {**asdict(self.scope.b), "length_ns": lengths[1]},
             "diff_ns": self.diff_ns,
+            "steps": None if self.steps is None else self.steps.as_json(),
             "verdict": dict(self.verdict),
             "notes": list(self.scope.notes),
             **{name: _records(rows) for name, rows in self.tables.items()},
@@ -151,8 +165,9 @@ def compare(answers: Answers, a: Side, b: Side, progress: Progress = silent) -> 
         asked |= {name: _values(answers, name, *windows) for name in (PATH, INSIDE)}
     rows = answers.of_all(asked)
     path, inside = rows.get(PATH), rows.get(INSIDE)
-    verdict = judge(scope, path, inside, rows[EVENTS])
-    return Difference(scope, path, inside, rows[EVENTS], verdict, progress)
+    steps = find_steps(answers.of, a, b, scope)
+    verdict = judge(scope, path, inside, rows[EVENTS], steps)
+    return Difference(scope, path, inside, rows[EVENTS], verdict, steps, progress)
 
 
 def _values(

@@ -8,6 +8,7 @@ from tracegraph.queries.shapes.roles import of_role
 from tracegraph.vocabulary.categories import GPU_WORK, Role
 from tracegraph.vocabulary.step_names import STEP_PREFIX
 from tracegraph.workbench.diff.scope import Scope
+from tracegraph.workbench.diff.verdict import UNRELATED
 from tracegraph.workbench.sections.blocks import Block, Column, Fact, Facts, Plot, Table, Words
 from tracegraph.workbench.text.text import format_ns, plural
 
@@ -40,22 +41,29 @@ def sections_of(
     inside: pd.DataFrame | None,
     events: pd.DataFrame,
 ) -> Sequence[tuple[str, Sequence[Block]]]:
-    """Make titles and blocks: what is compared and the verdict, the paths, the events."""
+    """Make titles and blocks: what is compared and the verdict, the paths, the events.
+
+    Of different programs only the first: what left and what entered would be all that either has.
+    """
+    head = ("Difference", [Facts(facts_of(scope, verdict))])
+    if UNRELATED in verdict:
+        return [head]
     return [
-        ("Difference", list(_head(scope, verdict))),
+        head,
         ("On the critical path", [] if path is None or inside is None else list(_paths(path, inside))),
         ("Operators, calls and kernels, on the path or not", list(_by_name(events))),
     ]
 
 
-def _head(scope: Scope, verdict: Mapping[str, str]) -> Iterator[Block]:
-    facts = []
+def facts_of(scope: Scope, verdict: Mapping[str, str]) -> Sequence[Fact]:
+    """List what is compared, and what is said of the difference."""
+    facts = [Fact(about, sentence, "warning") for about, sentence in verdict.items() if about == UNRELATED]
     for word, side, window in (("A", scope.a, scope.window_a), ("B", scope.b, scope.window_b)):
         length = "" if window is None else f": {format_ns(window.end_ns - window.start_ns)}"
         facts.append(Fact(word, f"{side.title}{length}"))
-    facts += [Fact(about, sentence) for about, sentence in verdict.items()]
+    facts += [Fact(about, sentence) for about, sentence in verdict.items() if about != UNRELATED]
     facts += [Fact("note", f"{note}.", "note") for note in scope.notes]
-    yield Facts(facts)
+    return facts
 
 
 def _paths(path: pd.DataFrame, inside: pd.DataFrame) -> Iterator[Block]:

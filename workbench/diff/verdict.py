@@ -4,9 +4,14 @@ import pandas as pd
 
 from tracegraph.queries.shapes.roles import of_role
 from tracegraph.vocabulary.categories import GAP, GPU_WORK, Role
+from tracegraph.workbench.diff.kinship import Kinship, kinship
 from tracegraph.workbench.diff.scope import Scope
+from tracegraph.workbench.diff.steps import Steps, words_of
 from tracegraph.workbench.text.names import readable
-from tracegraph.workbench.text.text import format_ns, format_share, label
+from tracegraph.workbench.text.text import format_ns, format_share, label, plural
+
+UNRELATED = "different programs"
+"""The topic of the only sentence about programs that share hardly a name."""
 
 _NAMED, _NAME_CELLS = 3, 60
 """How many names a sentence lists, and how many cells each may take."""
@@ -26,24 +31,47 @@ _VERBS = {"entered": "is new on it", "left": "is no more on it", "grew": "grew",
 
 
 def judge(
-    scope: Scope, path: pd.DataFrame | None, inside: pd.DataFrame | None, events: pd.DataFrame
+    scope: Scope,
+    path: pd.DataFrame | None,
+    inside: pd.DataFrame | None,
+    events: pd.DataFrame,
+    steps: Steps | None,
 ) -> dict[str, str]:
-    """Write the verdict as sentences by topic; empty if there are no paths."""
+    """Write the verdict as sentences by topic; of programs that share hardly a name, only that they do not.
+
+    Without paths it is about steps only, if there are some.
+    """
+    shared = kinship(events)
+    if not shared.is_related:
+        return {UNRELATED: _unrelated(shared)}
+    of_steps = {} if steps is None else words_of(steps)
     if scope.lengths_ns is None or path is None or inside is None:
-        return {}
+        return of_steps
     length_a, length_b = scope.lengths_ns
     diff = length_b - length_a
     if not diff and path["diff_ns"].eq(0).all():
         alike = "The critical paths are made of the same."
-        return {"difference": _lengths(length_a, length_b), "path": alike}
+        return {"difference": _lengths(length_a, length_b), **of_steps, "path": alike}
     said = {
         "difference": _lengths(length_a, length_b),
+        **of_steps,
         "path": _kinds(path),
         "mostly": _names(path, diff),
         "operators": _operators(inside, diff),
         "exposed": _exposed(path, events),
     }
     return {about: sentence for about, sentence in said.items() if sentence}
+
+
+def _unrelated(shared: Kinship) -> str:
+    have = f"{shared.shared:,}" if shared.shared else "none"
+    if shared.shared and shared.shared_time is not None:
+        have += f", under which at most {format_share(shared.shared_time)} of the time of one of them is"
+    return (
+        f"A and B look like different programs: A has {plural(shared.of_a, 'name')} of operators and kernels "
+        f"and B {shared.of_b:,}, and they share {have}. Their lengths stand side by side below, and nothing "
+        "is said of what made the difference; compare recordings of one program."
+    )
 
 
 def _lengths(length_a: int, length_b: int) -> str:

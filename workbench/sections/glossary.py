@@ -14,6 +14,10 @@ WORDS = {
         "An event that a program names itself (`record_function`), or the profiler for it; it has no "
         "work of its own."
     ),
+    "autocorrelation": (
+        "How alike the lengths of neighbouring steps are, 0..1: the more, the fewer independent steps a "
+        "recording holds."
+    ),
     "binding": (
         "Of the dependencies of a segment: the one whose cause comes last, so that it decides when "
         "the segment starts."
@@ -41,6 +45,7 @@ WORDS = {
         "An edge of the graph: what starts later because of what ended earlier. Four types: "
         "SEQUENTIAL, INVOCATION, SYNCHRONIZATION, CROSS_THREAD."
     ),
+    "drift": "A trend of the lengths of steps from the first to the last that is more than chance brings.",
     "event": (
         "One entry of the trace with a duration: an operator, a call, a kernel, a copy, an "
         "annotation, a Python frame."
@@ -60,6 +65,10 @@ WORDS = {
     "HFU": "The share of the peak that all FLOPs of products take, those that run once more, too.",
     "hotspot": "A name with much time on the critical path.",
     "inferred": "Not stated by the file, but concluded by a rule from order, ids or repetition.",
+    "interval": (
+        "Of a difference: where the true one lies in 95 of 100 such recordings; an interval without 0 is "
+        "told from chance."
+    ),
     "lane": "A CPU thread or a GPU stream: what runs one thing after the other.",
     "link": (
         "What carries data from one GPU to others, such as NVLink or InfiniBand; its rate is that of one "
@@ -70,6 +79,7 @@ WORDS = {
     "MFU": (
         "The share of the peak that the FLOPs of the model take: what the model needs, whatever else ran."
     ),
+    "p": "How often chance alone brings as large a difference between two recordings of the same, 0..1.",
     "peak": "The most FLOPs a second that a device can do in an element type, by its maker's data sheet.",
     "phase": (
         "A stretch in which the main thread does one thing: data loading, forward, backward, optimizer, …"
@@ -92,6 +102,7 @@ WORDS = {
     "step": "An iteration of training or serving, marked by the profiler, by an annotation, or by a server.",
     "straggler": "A rank that others wait for.",
     "untraced CPU time": "A stretch of a thread in which no event is open, and no rule says that it waits.",
+    "warm-up": "The first steps of a recording, if they are far longer than the later ones.",
     "window": "From the first to the last moment that counts: what the critical path covers.",
 }
 """Each word with one sentence or two, in the order of the alphabet."""
