@@ -21,7 +21,7 @@ CHECKS = (
         "Standard deviation of the steps' lengths by their mean, without the first step",
         "share",
         0.10,
-        "Steps do the same work. Simulated and recorded jobs without a fault stay below 5 %; twice that is "
+        "Steps do the same work. Simulated jobs without a fault stay below 5 %; twice that is "
         "beyond what clocks of GPUs and noise of hosts explain.",
         "`tracegraph report` compares the steps (Steps), `tracegraph diff` a slow one with a usual one.",
         measures.step_spread,
@@ -31,8 +31,8 @@ CHECKS = (
         "Share of the window in which the others wait for one rank and compute nothing, in the mean",
         "share",
         0.05,
-        "The figure of the recommendation straggler; half of the tenth from which on Lin et al. "
-        "(Understanding Stragglers in Large Model Training, OSDI 2025) call a job straggling.",
+        "The figure of the recommendation straggler. It is a choice: simulated jobs without a late rank stay "
+        "below it, whatever their clocks do.",
         "`tracegraph report` on all files says what the rank is late by (Ranks).",
         measures.late_rank,
     ),
@@ -41,7 +41,7 @@ CHECKS = (
         "Share of the window in which no GPU of a rank runs anything",
         "share",
         0.20,
-        "Jobs that are fed well keep the GPU busy for nine tenths of the time and more; twice the idle rest "
+        "A choice: simulated jobs that are fed well leave a GPU idle for up to 10 % of the time; twice that "
         "fails.",
         "`tracegraph report` names what the GPU waits for (GPU, Why the GPU is idle).",
         measures.gpu_idle,
@@ -51,8 +51,8 @@ CHECKS = (
         "Share of the window in which the GPU is idle while the thread that feeds it loads data",
         "share",
         0.10,
-        "Mohan et al. (Analyzing and Mitigating Data Stalls in DNN Training, VLDB 2021) find stalls of 10 to "
-        "70 % of the time where loading is the problem.",
+        "A choice: simulated jobs whose loader just keeps up show up to 7 %. Mohan et al. (Analyzing and "
+        "Mitigating Data Stalls in DNN Training, VLDB 2021) tell how often it does not.",
         "Try more DataLoader workers, pin_memory=True, a larger prefetch_factor, or cheaper transforms.",
         measures.loader_stall,
     ),
@@ -92,8 +92,8 @@ CHECKS = (
         "Most memory that was allocated on a device at once by the memory of the device",
         "share",
         0.95,
-        "The context of CUDA and the buffers of NCCL take 1 to 3 GB beside what PyTorch allocates, 1 to 4 % "
-        "of a device of 80 GB: above 95 % a slightly longer sequence may not fit.",
+        "A choice: the context of CUDA and the buffers of NCCL come on top of what PyTorch allocates, "
+        "so above 95 % a slightly longer sequence may not fit.",
         "`tracegraph query memory_peak` names the operator; try checkpointing, a smaller batch, or sharding.",
         measures.memory_used,
     ),
