@@ -128,6 +128,7 @@ class TraceFile:
     world_size: int | None = None  # the number of ranks of its job, if the file states it
     counters: pa.Table = field(default_factory=COUNTER_SCHEMA.empty_table)
     part: str = ""  # the name of this rank in a file of several ranks
+    clock: str = ""  # what all files whose CPU times are on one clock share; empty if that is not known
 
 
 @dataclass(frozen=True)
@@ -149,6 +150,8 @@ class FileFacts:
         Bytes by index of the device, None if the file does not say it.
     part
         The name that a file of several ranks gives to this one.
+    clock
+        What it shares with all files whose CPU times are on the same clock; empty if that is not known.
     """
 
     path: str
@@ -164,6 +167,7 @@ class FileFacts:
     world_size: int | None = None
     device_memory: list[int | None] = field(default_factory=list)
     part: str = ""
+    clock: str = ""
 
     def as_source(self) -> dict[str, object]:
         """Return the file's entry in a manifest."""
@@ -183,6 +187,7 @@ def file_facts(trace: TraceFile, clock_offset_ns: int, clock_drift_ppb: int) -> 
         world_size=trace.world_size,
         device_memory=trace.device_memory,
         part=trace.part,
+        clock=trace.clock,
     )
 
 

@@ -1,6 +1,6 @@
 """What a format of trace files is."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import BinaryIO
 
@@ -12,6 +12,14 @@ from tracegraph.ingest.trace import TraceFile
 
 Split = Callable[[SourceFile, Limits], ChromeDocument]
 Write = Callable[[ChromeDocument, BinaryIO], int]
+
+
+@dataclass(frozen=True)
+class TracePart:
+    """One rank of a file: what the file calls it, and the function that reads its trace alone."""
+
+    name: str
+    read: Callable[[Integrity], TraceFile]
 
 
 @dataclass(frozen=True)
@@ -35,6 +43,8 @@ class TraceFormat:
     """
     holds: Callable[[SourceFile], bool] | None = None
     """Tells whether a file that begins as this format does holds what its traces hold, such as tables."""
+    parts: Callable[[SourceFile, Integrity], Sequence[TracePart]] | None = None
+    """Takes a file apart that may hold several ranks, in their order; None where a file is one trace."""
     chrome_text: Callable[[SourceFile], ChromeText] | None = None
     """Gives the file as text that Perfetto opens, for the overlay; of a damaged file what can be read."""
     split: Split | None = None
