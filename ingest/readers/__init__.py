@@ -52,17 +52,19 @@ def read_parts_unchecked(
         _refuse_unusable(trace, own)
     if len(found) == 1:
         return [(_named(found[0][0], named_rank), integrity)]
-    ranks = _distinct_ranks([trace for trace, _ in found])
-    traces = [(replace(trace, rank=rank), own) for rank, (trace, own) in zip(ranks, found, strict=True)]
+    traces = zip(_numbered([trace for trace, _ in found]), (own for _, own in found), strict=True)
     return sorted(traces, key=lambda one: one[0].rank)
 
 
-def _distinct_ranks(traces: Sequence[TraceFile]) -> list[int]:
-    """Give each trace the rank that it states, if no other states it, and the others what is left."""
+def _numbered(traces: Sequence[TraceFile]) -> list[TraceFile]:
+    """Keep the rank that a trace alone states, and give the others what numbers are left, as not stated."""
     stated = [trace.rank if trace.rank_stated else None for trace in traces]
     kept = [rank if stated.count(rank) == 1 else None for rank in stated]
-    left = iter(set(range(len(traces) + len(kept))).difference(rank for rank in kept if rank is not None))
-    return [next(left) if rank is None else rank for rank in kept]
+    left = iter(sorted(set(range(len(traces))).difference(rank for rank in kept if rank is not None)))
+    return [
+        replace(trace, rank=next(left), rank_stated=False) if rank is None else trace
+        for trace, rank in zip(traces, kept, strict=True)
+    ]
 
 
 def _named(trace: TraceFile, rank: int | None) -> TraceFile:

@@ -65,7 +65,8 @@ def read_ranks(source: Source, integrity: Integrity) -> list[tuple[TraceFile, In
     parts = _read(source, integrity)
     if len(parts) > 1:
         _state_parts(parts)
-        return parts
+        # Their order stands for what the file does not state, and the findings say so.
+        return [(replace(trace, rank_stated=True), own) for trace, own in parts]
     trace = parts[0][0]
     merged = find_merged(trace) if source.rank is None else None
     if merged is None or merged.of_row is None:

@@ -7,7 +7,9 @@ import pytest
 from nsight_reports import CALL, KERNEL, PROCESS, Report, thread
 
 from tracegraph.base.errors import InputError
+from tracegraph.base.progress import silent
 from tracegraph.ingest.findings import Integrity
+from tracegraph.ingest.pipeline import ingest_run
 from tracegraph.ingest.ranks.clocks import align_ranks
 from tracegraph.ingest.ranks.matching import Operation
 from tracegraph.ingest.ranks.members import Member
@@ -16,6 +18,7 @@ from tracegraph.ingest.sources.reading import read_ranks
 from tracegraph.ingest.sources.source import Source
 from tracegraph.ingest.trace import TraceFile
 
+Parts = list[tuple[TraceFile, Integrity]]
 LOG = "node:{pid}:{pid} [0] NCCL INFO ncclCommInitRank comm 0x55 rank {rank} nranks {size} - Init COMPLETE\n"
 
 
@@ -31,24 +34,28 @@ def _report(*pids: int) -> Report:
     return report
 
 
-def _read(report: Report, folder: Path, **ranks: int) -> list[TraceFile]:
+def _read(report: Report, folder: Path, **ranks: int) -> Parts:
     path = report.write(folder / "report.sqlite")
     given = {f"report.sqlite#{pid[1:]}": rank for pid, rank in ranks.items()}
     source = with_ranks([Source(str(path))], given)[0]
-    return [trace for trace, _ in read_ranks(source, Integrity("report.sqlite"))]
+    return read_ranks(source, Integrity("report.sqlite"))
 
 
-def _ranks(traces: list[TraceFile]) -> list[tuple[str, int, bool]]:
-    return [(trace.part, trace.rank, trace.rank_stated) for trace in traces]
+def _ranks(parts: Parts) -> list[tuple[str, int, bool]]:
+    """The name of each part, its rank, and whether that is known."""
+    return [
+        (trace.part, trace.rank, "rank_missing" not in {finding.code for finding in own})
+        for trace, own in parts
+    ]
 
 
 def test_each_process_with_work_on_a_gpu_is_a_rank_with_its_own_rows(tmp_path: Path) -> None:
     report = _report(40, 9)
     stranger = {"start": 1, "end": 5, "globalTid": thread(5, 77 << 24)}
     report.add("OSRT_API", **stranger, nameId=report.text("poll"))
-    traces = _read(report, tmp_path)
-    assert _ranks(traces) == [("9", 0, False), ("40", 1, False)]
-    assert [trace.events["end_ns"].to_pylist() for trace in traces] == [[20, 59], [20, 90]]
+    parts = _read(report, tmp_path)
+    assert _ranks(parts) == [("9", 0, False), ("40", 1, False)]
+    assert [trace.events["end_ns"].to_pylist() for trace, _ in parts] == [[20, 59], [20, 90]]
 
 
 def test_the_log_of_nccl_names_ranks_by_process_and_the_largest_communicator_counts(tmp_path: Path) -> None:
@@ -57,9 +64,23 @@ def test_the_log_of_nccl_names_ranks_by_process_and_the_largest_communicator_cou
         LOG.format(pid=pid, rank=rank, size=size) for pid, rank, size in ((9, 5, 8), (40, 3, 8), (9, 1, 2))
     ]
     report.add("ProcessStreams", globalPid=PROCESS, contentId=report.text("text before " + "".join(lines)))
-    traces = _read(report, tmp_path)
-    assert _ranks(traces) == [("40", 3, True), ("9", 5, True)]
-    assert {trace.world_size for trace in traces} == {8}
+    parts = _read(report, tmp_path)
+    assert _ranks(parts) == [("40", 3, True), ("9", 5, True)]
+    assert {trace.world_size for trace, _ in parts} == {8}
+
+
+def test_a_rank_that_two_processes_claim_is_neither_s(tmp_path: Path) -> None:
+    report = _report(9, 40, 41)
+    lines = [LOG.format(pid=pid, rank=rank, size=3) for pid, rank in ((9, 1), (40, 1), (41, 0))]
+    report.add("ProcessStreams", globalPid=PROCESS, contentId=report.text("".join(lines)))
+    assert _ranks(_read(report, tmp_path)) == [("41", 0, True), ("9", 1, False), ("40", 2, False)]
+
+
+def test_a_report_of_several_processes_is_a_job(tmp_path: Path) -> None:
+    path = _report(9, 40).write(tmp_path / "report.sqlite")
+    tables, manifest = ingest_run([path], "run", silent)
+    assert [source["rank"] for source in manifest["sources"]] == [0, 1]  # type: ignore[attr-defined]
+    assert tables.nodes["Trace"].num_rows == 2
 
 
 def test_the_environment_names_the_rank_of_the_only_process(tmp_path: Path) -> None:
@@ -71,8 +92,8 @@ def test_the_environment_names_the_rank_of_the_only_process(tmp_path: Path) -> N
 
 
 def test_the_user_names_ranks_by_process(tmp_path: Path) -> None:
-    traces = _read(_report(9, 40), tmp_path, p9=1, p40=0)
-    assert _ranks(traces) == [("40", 0, True), ("9", 1, True)]
+    parts = _read(_report(9, 40), tmp_path, p9=1, p40=0)
+    assert _ranks(parts) == [("40", 0, True), ("9", 1, True)]
     with pytest.raises(InputError, match="#7: there is no such process") as caught:
         _read(_report(9, 40), tmp_path, p7=1)
     assert "9, 40" in caught.value.hint
@@ -94,7 +115,7 @@ def test_reports_of_one_machine_share_a_clock_if_their_times_are_utc(
         report = _report(pid)
         report.add("TARGET_INFO_SYSTEM_ENV", name="Hostname", value="node7")
         report.add("META_DATA_EXPORT", name="EXPORT_PARAM_TIME_NORMALIZE", value=normalised)
-        clocks.add(_read(report, tmp_path)[0].clock)
+        clocks.add(_read(report, tmp_path)[0][0].clock)
     assert (len(clocks) == 1) == shared
     assert all(clock.startswith("node7") for clock in clocks)
 
