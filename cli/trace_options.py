@@ -28,7 +28,7 @@ def rank_option(command: _Command) -> _Command:
         metavar="FILE=N",
         callback=_ranks,
         help="Which rank a file is, whatever it says itself: FILE by its name or path, such as "
-        "trace.json.gz=3; once for each file.",
+        "trace.json.gz=3; once for each file. Of a file of several ranks FILE#PROCESS=N.",
     )(command)
 
 

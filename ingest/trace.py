@@ -159,6 +159,7 @@ class TraceFile:
     operations: pa.Table = field(default_factory=OPERATION_SCHEMA.empty_table)
     orders: pa.Table = field(default_factory=ORDER_SCHEMA.empty_table)
     rank_of: dict[str, int] = field(default_factory=dict)  # by pid, if the file states several ranks so
+    clock: str = ""  # what all files whose CPU times are on one clock share; empty if that is not known
 
 
 @dataclass(frozen=True)
@@ -180,6 +181,8 @@ class FileFacts:
         Bytes by index of the device, None if the file does not say it.
     part
         The name that a file of several ranks gives to this one.
+    clock
+        What it shares with all files whose CPU times are on the same clock; empty if that is not known.
     """
 
     path: str
@@ -195,6 +198,7 @@ class FileFacts:
     world_size: int | None = None
     device_memory: list[int | None] = field(default_factory=list)
     part: str = ""
+    clock: str = ""
 
     def as_source(self) -> dict[str, object]:
         """Return the file's entry in a manifest."""
@@ -214,6 +218,7 @@ def file_facts(trace: TraceFile, clock_offset_ns: int, clock_drift_ppb: int) -> 
         world_size=trace.world_size,
         device_memory=trace.device_memory,
         part=trace.part,
+        clock=trace.clock,
     )
 
 

@@ -363,7 +363,11 @@ CODES = {
     "name_missing": Code("info", "Events without a name.", _KNOW),
     "process_missing": Code("info", "Events without a pid.", _KNOW),
     "process_stray": Code("info", "Processes with under 1 % of the CPU events each.", _KNOW),
-    "rank_missing": Code("info", "distributedInfo names no rank; 0 is taken.", _KNOW),
+    "rank_missing": Code(
+        "info",
+        "The file names no rank; 0 is taken, or of several processes the lowest numbers that are left.",
+        "State it with `--rank-of FILE=N`, of a file of several ranks with `--rank-of FILE#PROCESS=N`.",
+    ),
     "other_ranks": Code(
         "info",
         "The file is of one rank of several: how much of a collective is waiting for others is unknown.",

@@ -166,7 +166,7 @@ def check_trace(trace: TraceFile, integrity: Integrity) -> None:
 
 def _check_rank(trace: TraceFile, on_gpu: Flags, integrity: Integrity) -> None:
     matters = bool(on_gpu.any()) or trace.events["collective"].null_count < trace.events.num_rows
-    message = f"distributedInfo names no rank: {trace.rank} is taken"
+    message = f"the file names no rank: {trace.rank} is taken"
     integrity.add("rank_missing", int(matters and not trace.rank_stated), message)
     others = (trace.world_size or 1) - 1
     message = (

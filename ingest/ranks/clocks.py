@@ -1,7 +1,7 @@
 """The clocks of several ranks, aligned by the ends of shared operations: all members leave together."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -17,6 +17,10 @@ _WORTH = 0.5
 """A drift counts if it makes the spread smaller than this share of what it is without."""
 _NORMAL = 1.4826
 """The standard deviation of a normal distribution in units of its median absolute deviation."""
+
+
+_Ends = Mapping[tuple[int, int], list[tuple[int, int]]]
+"""Ends of shared operations, ns, by the two whose clocks they show."""
 
 
 @dataclass(frozen=True)
@@ -39,14 +43,43 @@ class RankClock:
         return np.where(times == NONE, NONE, known + self.offset_ns + more)
 
 
-def align_ranks(ranks: Sequence[int], operations: Iterable[Operation]) -> dict[int, RankClock]:
+def align_ranks(
+    ranks: Sequence[int], operations: Iterable[Operation], clocks: Sequence[str] = ()
+) -> dict[int, RankClock]:
     """Find the clock of each rank against that of the first.
+
+    Ranks that are said to share a clock (`clocks`: a name for each rank, empty if unknown) are moved
+    together. How far apart they leave an operation shows how much ends tell of clocks: an offset between
+    two clocks that is no larger counts as none.
 
     Ranks are joined through those with which they share the most operations. A rank that shares none with a
     rank that is joined to the first stays as it is, with no spread. An offset within its own spread counts as
     none: on one host the clocks agree.
     """
-    ends = _ends(operations)
+    names = clocks or [""] * len(ranks)
+    first = {name: rank for rank, name in zip(reversed(ranks), reversed(names), strict=True) if name}
+    leader = {rank: first.get(name, rank) for rank, name in zip(ranks, names, strict=True)}
+    operations = list(operations)
+    apart = _apart_on_one_clock(operations, leader)
+    found = _align(list(dict.fromkeys(leader.values())), _ends(operations, leader), apart)
+    return {rank: found[leader[rank]] for rank in ranks}
+
+
+def _apart_on_one_clock(operations: Sequence[Operation], leader: Mapping[int, int]) -> int:
+    """Find how far apart members on one clock leave an operation, ns; 0 if none has two on one clock.
+
+    It is the median over the operations, and in each the largest of all clocks.
+    """
+    lengths = []
+    for operation in operations:
+        ends: dict[int, list[int]] = {}
+        for rank, member in operation.members.items():
+            ends.setdefault(leader[rank], []).append(member.end)
+        lengths += sorted(max(mine) - min(mine) for mine in ends.values() if len(mine) > 1)[-1:]
+    return round(float(np.median(lengths))) if lengths else 0
+
+
+def _align(ranks: Sequence[int], ends: _Ends, apart: int) -> dict[int, RankClock]:
     clocks = {ranks[0]: RankClock(spread_ns=0)}
     while True:
         open_pairs = {
@@ -56,18 +89,22 @@ def align_ranks(ranks: Sequence[int], operations: Iterable[Operation]) -> dict[i
             return {rank: clocks.get(rank, RankClock()) for rank in ranks}
         known, rank = min(open_pairs, key=lambda pair: (-open_pairs[pair], pair))
         times = np.array(ends[known, rank], dtype=np.int64)
-        clocks[rank] = fit_clock(clocks[known].put_right(times[:, 0]), times[:, 1])
+        fitted = fit_clock(clocks[known].put_right(times[:, 0]), times[:, 1])
+        if abs(fitted.offset_ns) <= apart:
+            fitted = RankClock(since_ns=fitted.since_ns, spread_ns=fitted.spread_ns)
+        clocks[rank] = replace(fitted, spread_ns=max(fitted.spread_ns or 0, apart))
 
 
-def _ends(operations: Iterable[Operation]) -> Mapping[tuple[int, int], list[tuple[int, int]]]:
-    """Collect the ends of shared operations for each ordered pair of ranks, ns."""
+def _ends(operations: Iterable[Operation], leader: Mapping[int, int]) -> _Ends:
+    """Collect the ends of shared operations for each ordered pair of clocks, by their first ranks, ns."""
     ends: dict[tuple[int, int], list[tuple[int, int]]] = {}
     for operation in operations:
         members = operation.members
         for one in members:
             for other in members:
-                if one != other:
-                    ends.setdefault((one, other), []).append((members[one].end, members[other].end))
+                pair = leader[one], leader[other]
+                if pair[0] != pair[1]:
+                    ends.setdefault(pair, []).append((members[one].end, members[other].end))
     return ends
 
 

@@ -140,7 +140,7 @@ def build_job(parts: Sequence[Part], cross_thread: str = EVIDENCE) -> Job:
     parts = sorted(parts, key=lambda part: part.rank)
     operations, unmatched = match({part.rank: part.members for part in parts})
     together = list(shared(operations))
-    clocks = align_ranks([part.rank for part in parts], together)
+    clocks = align_ranks([part.rank for part in parts], together, [part.file.clock for part in parts])
     at = Offsets(parts, clocks)
     scene = merge_scenes(parts, at)
     first_event = {part.rank: at.event[k] for k, part in enumerate(parts)}

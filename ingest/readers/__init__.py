@@ -1,5 +1,6 @@
 """Trace formats: each reader returns the same `TraceFile`."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -23,22 +24,51 @@ def read_trace(path: Path, integrity: Integrity) -> TraceFile:
     InputError
         For a file that is not a trace, of which no event can be used, or that is beyond the limits.
     """
-    trace = read_unchecked(path, integrity)
+    source = open_source(path, integrity)
+    trace = format_of(source).read(source, integrity)
+    _refuse_unusable(trace, integrity)
     check_trace(trace, integrity)
     return trace
 
 
-def read_unchecked(path: Path, integrity: Integrity, named_rank: int | None = None) -> TraceFile:
-    """Read a trace as `read_trace` does, without the checks of its columns as a whole.
+def read_parts_unchecked(
+    path: Path, integrity: Integrity, named_rank: int | None = None
+) -> list[tuple[TraceFile, Integrity]]:
+    """Read the trace of each rank in a file, without the checks of its columns as a whole, with its findings.
 
-    `named_rank`: the rank of a file that states none itself.
+    Findings about the file as a whole go to the first. Ranks that the file does not state are the lowest
+    numbers that are left, in the order of the parts. `named_rank` counts only for a file of one rank.
     """
     source = open_source(path, integrity)
-    trace = format_of(source).read(source, integrity)
-    if named_rank is not None and not trace.rank_stated:
-        trace = replace(trace, rank=named_rank)
-    _refuse_unusable(trace, integrity)
-    return trace
+    form = format_of(source)
+    if form.parts is None:
+        found = [(form.read(source, integrity), integrity)]
+    else:
+        found = []
+        for part in form.parts(source, integrity):
+            own = Integrity(integrity.file, integrity.limits) if found else integrity
+            found.append((part.read(own), own))
+    for trace, own in found:
+        _refuse_unusable(trace, own)
+    if len(found) == 1:
+        return [(_named(found[0][0], named_rank), integrity)]
+    traces = zip(_numbered([trace for trace, _ in found]), (own for _, own in found), strict=True)
+    return sorted(traces, key=lambda one: one[0].rank)
+
+
+def _numbered(traces: Sequence[TraceFile]) -> list[TraceFile]:
+    """Keep the rank that a trace alone states, and give the others what numbers are left, as not stated."""
+    stated = [trace.rank if trace.rank_stated else None for trace in traces]
+    kept = [rank if stated.count(rank) == 1 else None for rank in stated]
+    left = iter(sorted(set(range(len(traces))).difference(rank for rank in kept if rank is not None)))
+    return [
+        replace(trace, rank=next(left), rank_stated=False) if rank is None else trace
+        for trace, rank in zip(traces, kept, strict=True)
+    ]
+
+
+def _named(trace: TraceFile, rank: int | None) -> TraceFile:
+    return replace(trace, rank=rank) if rank is not None and not trace.rank_stated else trace
 
 
 def _refuse_unusable(trace: TraceFile, integrity: Integrity) -> None:

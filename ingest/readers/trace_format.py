@@ -1,6 +1,6 @@
 """What a format of trace files is."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import BinaryIO
 
@@ -16,6 +16,14 @@ Write = Callable[[ChromeDocument, BinaryIO], int]
 
 def _anything(_: SourceFile) -> bool:
     return True
+
+
+@dataclass(frozen=True)
+class TracePart:
+    """One rank of a file: what the file calls it, and the function that reads its trace alone."""
+
+    name: str
+    read: Callable[[Integrity], TraceFile]
 
 
 @dataclass(frozen=True)
@@ -37,6 +45,8 @@ class TraceFormat:
     What is dropped, repaired or odd in a way that the columns do not show goes to the findings;
     `integrity.trace_checks` looks at the columns. InputError if the file cannot be read.
     """
+    parts: Callable[[SourceFile, Integrity], Sequence[TracePart]] | None = None
+    """Takes a file apart that may hold several ranks, in their order; None where a file is one trace."""
     chrome_text: Callable[[SourceFile], ChromeText] | None = None
     """Gives the file as text that Perfetto opens, for the overlay; of a damaged file what can be read."""
     split: Split | None = None

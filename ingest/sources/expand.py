@@ -4,6 +4,7 @@ import glob
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any, Protocol
 
@@ -129,7 +130,7 @@ def _expand(source: Source) -> list[Source]:
     files = [name for one in found for name in (_in_folder(place, one) if place.is_folder(one) else [one])]
     likely = [name for name in files if may_be_trace(os.path.basename(name))]
     chosen = likely if likely and glob.has_magic(source.given) and len(files) > 1 else files
-    return [Source(name, source.rank) for name in chosen]
+    return [replace(source, given=name) for name in chosen]
 
 
 def _in_folder(place: Place, folder: str) -> list[str]:

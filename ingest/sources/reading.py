@@ -1,6 +1,7 @@
 """The trace of a source on this machine or behind a URL; a file of several ranks has one for each."""
 
 import shlex
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import PurePath
 
@@ -11,11 +12,12 @@ from tracegraph.base.errors import InputError
 from tracegraph.ingest.arrays import Flags
 from tracegraph.ingest.findings import Integrity
 from tracegraph.ingest.integrity.trace_checks import check_trace
-from tracegraph.ingest.readers import read_unchecked
+from tracegraph.ingest.readers import read_parts_unchecked
 from tracegraph.ingest.readers.foreign_files import refuse_name
 from tracegraph.ingest.sources.fetch import local_copy
 from tracegraph.ingest.sources.merged_ranks import Merged, find_merged, stated_ranks
 from tracegraph.ingest.sources.rank_names import ranks_in_names
+from tracegraph.ingest.sources.ranks_given import given_ranks
 from tracegraph.ingest.sources.source import Source
 from tracegraph.ingest.trace import TraceFile
 
@@ -68,7 +70,12 @@ def read_ranks(source: Source, integrity: Integrity) -> list[tuple[TraceFile, In
 
     The traces are in order of their ranks. Findings about the file as a whole go to the first of them.
     """
-    trace = _read(source, integrity)
+    parts = _read(source, integrity)
+    if len(parts) > 1:
+        _state_parts(parts)
+        # Their order stands for what the file does not state, and the findings say so.
+        return [(replace(trace, rank_stated=True), own) for trace, own in parts]
+    trace = parts[0][0]
     stated = stated_ranks(trace)
     merged = stated or (find_merged(trace) if source.rank is None else None)
     if merged is None or merged.of_row is None:
@@ -97,6 +104,15 @@ def _state_split(merged: Merged, integrity: Integrity) -> None:
         f"ranks were merged into the file ({', '.join(merged.names[:8])}), told apart by {merged.how}{beside}"
     )
     integrity.add("ranks_split", len(merged.numbers), message)
+
+
+def _state_parts(parts: Sequence[tuple[TraceFile, Integrity]]) -> None:
+    """State that a file holds several ranks, and how the numbers are known of which it states none."""
+    first = parts[0][1]
+    names = ", ".join(f"{trace.part} is rank {trace.rank}" for trace, _ in parts[:8])
+    first.add("ranks_split", len(parts), f"processes of the file are ranks of one job: {names}")
+    for trace, own in parts:
+        check_trace(trace, own)
 
 
 def _state_merged(trace: TraceFile, merged: Merged, integrity: Integrity) -> None:
@@ -133,12 +149,19 @@ def read_source(source: Source, integrity: Integrity) -> TraceFile:
     return ranks[0][0]
 
 
-def _read(source: Source, integrity: Integrity) -> TraceFile:
+def _read(source: Source, integrity: Integrity) -> list[tuple[TraceFile, Integrity]]:
+    """Read the trace of each rank in a source, in the order of their ranks."""
     refuse_name(PurePath(source.shown))  # before it is fetched
     with local_copy(source, integrity) as path:
         try:
-            trace = read_unchecked(path, integrity, named_rank=ranks_in_names([source.shown])[0])
+            found = read_parts_unchecked(path, integrity, named_rank=ranks_in_names([source.shown])[0])
         except InputError as error:
             raise InputError(error.message.replace(str(path), source.shown), error.hint) from None
-    trace = replace(trace, path=source.shown)
-    return trace if source.rank is None else replace(trace, rank=source.rank, rank_stated=True)
+    told = given_ranks(source, [trace.part for trace, _ in found])
+    parts = []
+    for trace, own in found:
+        named = replace(trace, path=source.shown)
+        if trace.part in told:
+            named = replace(named, rank=told[trace.part], rank_stated=True)
+        parts.append((named, own))
+    return sorted(parts, key=lambda part: part[0].rank)

@@ -47,10 +47,14 @@ class Url:
 
 @dataclass(frozen=True)
 class Source:
-    """A path, or a URL. `rank`: its rank if the user states it, else None, and the file states it itself."""
+    """A path, or a URL. `rank`: its rank if the user states it, else None, and the file states it itself.
+
+    `of_parts`: the ranks that the user states of parts of a file of several, by the name of each.
+    """
 
     given: str
     rank: int | None = None
+    of_parts: tuple[tuple[str, int], ...] = ()
 
     @property
     def url(self) -> Url | None:

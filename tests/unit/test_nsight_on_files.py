@@ -15,7 +15,12 @@ from tracegraph.ingest.causal.graph.model import Model, build_model
 from tracegraph.ingest.causal.graph.path_rows import path_rows
 from tracegraph.ingest.findings import Integrity
 from tracegraph.ingest.intervals import union_length
+from tracegraph.ingest.ranks.agreement import agree
+from tracegraph.ingest.ranks.job import build_job
+from tracegraph.ingest.ranks.rank_part import Part
+from tracegraph.ingest.ranks.reading import read_parts
 from tracegraph.ingest.readers import read_trace
+from tracegraph.ingest.sources.expand import find_sources
 
 F3, F5 = "f3_nsys_lm2.7b_nvtx.sqlite.gz", "f5_nsys_lm_schema_3.25.sqlite.gz"
 Find = Callable[[str], Path]
@@ -120,3 +125,33 @@ def test_kernels_launched_in_a_range_of_f3(
         same = events.lane[call] == events.lane[one]
         inside |= same & (events.start[call] >= events.start[one]) & (events.start[call] < events.end[one])
     assert (int(inside.sum()), int((events.end - events.start)[work[inside]].sum())) == (kernels, length_ns)
+
+
+@pytest.fixture(scope="module")
+def parts_of_f1(shared_trace: Find) -> list[Part]:
+    sources = find_sources([str(shared_trace("f1_nsys_nccl_3node_9gpu"))])
+    return read_parts([source.located for source in sources])
+
+
+def test_nine_files_are_nine_ranks_in_the_order_of_nccl_s_log(parts_of_f1: list[Part]) -> None:
+    assert [part.rank for part in parts_of_f1] == [1, 0, 2, 5, 3, 4, 8, 6, 7]
+    assert all(part.rank_stated for part in parts_of_f1)
+    assert {part.file.world_size for part in parts_of_f1} == {9}
+    hosts = [part.file.clock for part in parts_of_f1]
+    assert hosts == [f"ault{host}.cscs.ch" for host in (42, 42, 42, 43, 43, 43, 44, 44, 44)]
+
+
+def test_arrivals_stay_as_the_files_clocks_have_them(parts_of_f1: list[Part]) -> None:
+    """Ranks of one host leave 5.8 ms apart, so that ends cannot show a shift of the hosts below that."""
+    job = build_job(agree(parts_of_f1))
+    events = job.model.events
+    kernels = np.flatnonzero(events.category.among("kernel"))
+    arrived = {int(events.rank[k]): int(events.start[k]) for k in kernels}
+    assert min(arrived, key=arrived.__getitem__) == 2
+    assert max(arrived, key=arrived.__getitem__) == 5
+    assert max(arrived.values()) - min(arrived.values()) == 23851147
+    assert [job.clocks[rank].offset_ns for rank in range(9)] == [0] * 9
+    assert {job.clocks[rank].spread_ns for rank in range(3, 9)} == {5796313}
+    assert job.model.meetings is not None
+    assert len(job.model.meetings) == 1
+    check_tiling(job.model)

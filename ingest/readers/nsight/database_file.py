@@ -1,5 +1,7 @@
 """Reports of Nsight Systems as SQLite databases, which `nsys export` makes of them."""
 
+from functools import partial
+
 from tracegraph.base.errors import InputError
 from tracegraph.ingest.findings import Integrity
 from tracegraph.ingest.readers.nsight.annotations import read_annotations
@@ -13,6 +15,7 @@ from tracegraph.ingest.readers.nsight.machine import (
     read_versions,
 )
 from tracegraph.ingest.readers.nsight.processes import find_processes
+from tracegraph.ingest.readers.nsight.ranks import find_standing, read_clock
 from tracegraph.ingest.readers.nsight.report import (
     CALLS,
     COPIES,
@@ -25,7 +28,7 @@ from tracegraph.ingest.readers.nsight.report import (
 from tracegraph.ingest.readers.nsight.system_calls import read_system_calls
 from tracegraph.ingest.readers.source_file import SourceFile
 from tracegraph.ingest.readers.sqlite_file import has_tables, is_database, open_database
-from tracegraph.ingest.readers.trace_format import TraceFormat
+from tracegraph.ingest.readers.trace_format import TraceFormat, TracePart
 from tracegraph.ingest.trace import FLOW_SCHEMA, TraceFile
 
 _OWN = ("META_DATA_EXPORT", "TARGET_INFO_SESSION_START_TIME", "ANALYSIS_DETAILS", KERNELS, CALLS, RANGES)
@@ -56,7 +59,8 @@ def _holds(source: SourceFile) -> bool:
     return has_tables(source, *_OWN)
 
 
-def _read(source: SourceFile, integrity: Integrity) -> TraceFile:
+def _parts(source: SourceFile, integrity: Integrity) -> list[TracePart]:
+    """Take the report apart into its processes with work on a GPU, in the order of their numbers."""
     database = open_database(source)
     processes = find_processes(database, integrity)
     if not processes:
@@ -65,7 +69,25 @@ def _read(source: SourceFile, integrity: Integrity) -> TraceFile:
             "record with `nsys profile --trace=cuda,nvtx,osrt`, and export the report again",
         )
     _state_missing(source, integrity)
-    report = Report(database, processes[0], integrity)
+    alone = len(processes) == 1
+    reports = [Report(database, process, integrity) for process in processes]
+    return [TracePart(str(one.pid), partial(_read_process, source, one.process, alone)) for one in reports]
+
+
+def _read(source: SourceFile, integrity: Integrity) -> TraceFile:
+    """Read the report of one process; InputError for one of several."""
+    parts = _parts(source, integrity)
+    if len(parts) > 1:
+        names = ", ".join(part.name for part in parts[:8])
+        raise InputError(
+            f"{source.path} is a report of {len(parts)} ranks: processes {names}",
+            "report on it as the job that it is",
+        )
+    return parts[0].read(integrity)
+
+
+def _read_process(source: SourceFile, process: int, alone: bool, integrity: Integrity) -> TraceFile:
+    report = Report(open_database(source), process, integrity)
     work = read_gpu_work(report)
     calls = read_calls(report)
     ranges, moments = read_annotations(report)
@@ -76,10 +98,11 @@ def _read(source: SourceFile, integrity: Integrity) -> TraceFile:
     _state_odd(source, integrity)
     devices, memory = read_devices(report)
     name = read_process_name(report)
+    standing = find_standing(report, alone)
     return TraceFile(
         path=str(source.path),
         sha256=source.sha256,
-        rank=0,
+        rank=standing.rank or 0,
         events=events,
         flows=FLOW_SCHEMA.empty_table(),
         thread_names=read_thread_names(report),
@@ -88,7 +111,10 @@ def _read(source: SourceFile, integrity: Integrity) -> TraceFile:
         device_memory=memory,
         versions=read_versions(report),
         other_phases=moments,
-        rank_stated=False,
+        rank_stated=standing.rank is not None,
+        world_size=standing.size,
+        part="" if alone else str(report.pid),
+        clock=read_clock(report, source.sha256),
     )
 
 
@@ -122,5 +148,6 @@ NSIGHT = TraceFormat(
     sniff=is_database,
     read=_read,
     holds=_holds,
+    parts=_parts,
 )
 """The format that `nsys export --type sqlite` writes."""
