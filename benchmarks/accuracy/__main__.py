@@ -12,6 +12,12 @@ import pandas as pd
 from benchmarks.accuracy.ablation import ablate, describe_ablation
 from benchmarks.accuracy.calibration import describe_calibration, halves
 from benchmarks.accuracy.calibration import judge_all as judge_edges
+from benchmarks.accuracy.diff import (
+    describe_recorded,
+    describe_situations,
+    judge_recorded,
+    judge_situations,
+)
 from benchmarks.accuracy.files import describe_files, kineto_files, measure
 from benchmarks.accuracy.fixes import describe_fixes, judge_fixes
 from benchmarks.accuracy.harder import (
@@ -37,6 +43,7 @@ from benchmarks.accuracy.paths import CommandLine, one_server, path_in_columns
 from benchmarks.accuracy.scores import FindPath, describe_scores, score_all
 from benchmarks.accuracy.sets import SCENARIOS, VARIANTS
 from benchmarks.accuracy.silences import describe_silences, find_silences
+from benchmarks.accuracy.step_pairs import SITUATIONS
 from benchmarks.accuracy.under import describe_under, judge_under
 from benchmarks.accuracy.vary import damaged_sets, describe_damaged, judge_damaged
 from benchmarks.accuracy.verdicts import (
@@ -150,6 +157,17 @@ def jobs(
         sets = job_sets(oracle, seeds, events)
         found = list(counted(judge_jobs(oracle, sets, processes), len(sets)))
     block.write(describe_jobs(found))
+
+
+@main.command()
+@simulated("diff.md", seeds="1-2", events=300)
+def diff(*, seeds: range, events: int, oracle_folder: Path, folder: Path | None, document: Path) -> None:
+    """Score how well differences of steps are told from chance."""
+    blocks = find_block(document, "diff"), find_block(document, "diff-recorded")
+    blocks[0].write(describe_situations(list(counted(judge_situations(), len(SITUATIONS)))))
+    with open_oracle(oracle_folder, folder) as oracle, _commands(oracle.place) as commands:
+        found = [one for pair in judge_recorded(oracle, commands, seeds, events) for one in pair]
+    blocks[1].write(describe_recorded(found))
 
 
 @main.command()

@@ -71,13 +71,23 @@ class CommandLine:
 
     workspace: Path
 
-    def run(self, *arguments: str | Path) -> None:
-        """Run one command in this process; if it fails, its own message ends the benchmark."""
+    def run(self, *arguments: str | Path) -> str:
+        """Run one command in this process, return what it prints; a failure ends the benchmark."""
         words = ["--workspace", self.workspace, "--quiet", *arguments]
-        with redirect_stdout(io.StringIO()):
+        with redirect_stdout(io.StringIO()) as out:
             code = main([str(word) for word in words])
         if code:
             raise click.ClickException(f"tracegraph {arguments[0]} failed: its message stands above")
+        return out.getvalue()
+
+    def diff(self, a: Path, *others: Path) -> list[str]:
+        """Store runs, return as JSON what differs from A to each of the others, and delete them."""
+        for trace in (a, *others):
+            self.run("ingest", trace, "--run", trace.stem)
+        said = [self.run("diff", a.stem, b.stem, "--format", "json") for b in others]
+        for trace in (a, *others):
+            self.run("runs", "delete", trace.stem)
+        return said
 
     def path(self, trace: Path) -> pd.DataFrame:
         """Store a run, read the rows of its path as `path_in_columns` gives them, and delete it."""

@@ -31,7 +31,7 @@ def document(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("name", [*BLOCKS, "under", "fixes", "jobs", "verdicts"])
+@pytest.mark.parametrize("name", [*BLOCKS, "under", "fixes", "jobs", "verdicts", "diff", "diff-recorded"])
 def test_the_results_have_every_block_filled(name: str) -> None:
     block = CLAIMS["block_of"](name)
     assert "\n| --- |" in block, f"python -m benchmarks.accuracy {name} has not written its block"
