@@ -87,7 +87,8 @@ def hostile_graph(run: str, names: list[str] = NAMES) -> GraphTables:
 
 
 def _table(label: str, entries: list[dict[str, object]], first: int) -> pa.Table:
-    types = {prop.name: arrow_type(prop.type) for kind in NODES for prop in kind.properties}
+    own_last = sorted(NODES, key=lambda kind: kind.label == label)  # a name may be another label's, too
+    types = {prop.name: arrow_type(prop.type) for kind in own_last for prop in kind.properties}
     columns = {"id": pa.array(range(first, first + len(entries)), pa.int64())}
     labels = [entry["labels"] for entry in entries]
     columns["labels"] = pa.array(labels, pa.string()).dictionary_encode()

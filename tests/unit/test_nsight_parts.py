@@ -122,7 +122,7 @@ def test_reports_of_one_machine_share_a_clock_if_their_times_are_utc(
 
 def _left(*ends: int) -> Operation:
     members = {
-        rank: Member(0, "all_reduce", "k", *(None,) * 8, start=0, end=end) for rank, end in enumerate(ends)
+        rank: Member(0, "all_reduce", "k", *(None,) * 9, start=0, end=end) for rank, end in enumerate(ends)
     }
     return Operation(members, None, recorded=True, confidence=1.0)
 

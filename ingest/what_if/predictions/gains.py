@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from tracegraph.vocabulary.gaps import EARLIER_WORK
+
 _UNKNOWN = 0.1
 """Share (0..1) of a gain by which it differs from one measurement of the same change to the next."""
 _WIDE, _LEVELS_DIFFER = 10, 2
@@ -80,7 +82,5 @@ def why_wide(
             "critical"
         )
     if _WIDE * held.gain_ns < max(by_level):
-        reasons.append(
-            "a GPU was still busy with work from before the recording, which no earlier launch shortens"
-        )
+        reasons.append(f"a GPU was still busy with {EARLIER_WORK}, which no earlier launch shortens")
     return "; ".join(reasons) or "the gain is small beside what a replay does not know"
