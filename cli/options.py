@@ -258,9 +258,22 @@ def _value(text: str) -> object:
         return text
 
 
-form_option = click.option(
-    "--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True, help="Form."
-)
+def form_of(*forms: str, meaning: str) -> Callable[[_Command], _Command]:
+    """Make the option --format, argument `form`, of these forms, of which the first is the default."""
+    return click.option(
+        "--format", "form", type=click.Choice(forms), default=forms[0], show_default=True, help=meaning
+    )
+
+
+form_option = form_of("table", "json", meaning="Form.")
+
+
+def thresholds_option(meaning: str) -> Callable[[_Command], _Command]:
+    """Make the option --thresholds, argument `thresholds_file`."""
+    return click.option(
+        "--thresholds", "thresholds_file", type=click.Path(dir_okay=False, path_type=Path), help=meaning
+    )
+
 
 full_names_option = click.option(
     "--full-names", is_flag=True, help="Names of events as they are in the file, not shortened."

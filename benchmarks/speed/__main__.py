@@ -14,6 +14,7 @@ from benchmarks.accuracy.markdown import find_block
 from benchmarks.speed.describe import describe
 from benchmarks.speed.inputs import SIZES, find_traces
 from benchmarks.speed.measure import ROOT, measure
+from benchmarks.speed.ranks import oracle_option
 
 SHARED = ROOT.parent / "shared"
 _LARGE = "10M"
@@ -50,12 +51,7 @@ _PATH = click.Path(path_type=Path)
     default=SHARED / "traces" / "torch_cpu",
     help="Folder of gpt_10k.json.gz and so on; default: shared/traces/torch_cpu beside the project.",
 )
-@click.option(
-    "--oracle",
-    type=_PATH,
-    default=SHARED / "oracle",
-    help="Folder of the simulator; default: shared/oracle beside the project.",
-)
+@oracle_option
 @click.option("--folder", type=_PATH, help="Keep simulated traces here for the next time.")
 @click.option(
     "--document",

@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from benchmarks.speed.measure import ROOT
-from benchmarks.speed.ranks import simulate
+from benchmarks.speed.ranks import oracle_option, simulate
 
 _GOAL_S = 10.0
 _COMMAND = "from tracegraph.cli.main import main; raise SystemExit(main())"
@@ -22,12 +22,7 @@ _JUDGED = (0, 1)
 @click.option("--ranks", type=click.IntRange(2), default=8, show_default=True, help="Ranks of the job.")
 @click.option("--events", type=click.IntRange(1_000), default=125_000, show_default=True, help="Of a rank.")
 @click.option("--repeat", type=click.IntRange(1), default=3, show_default=True, help="The fastest counts.")
-@click.option(
-    "--oracle",
-    type=click.Path(path_type=Path),
-    default=ROOT.parent / "shared" / "oracle",
-    help="Folder of the simulator; default: shared/oracle beside the project.",
-)
+@oracle_option
 @click.option("--traces", type=click.Path(path_type=Path), help="A folder of traces to take instead.")
 def main(*, ranks: int, events: int, repeat: int, oracle: Path, traces: Path | None) -> None:
     """Time the command from its start to its table; seconds of CPU are those of its readers, too."""

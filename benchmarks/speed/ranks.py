@@ -31,6 +31,14 @@ class Cost:
     peak: int
 
 
+oracle_option = click.option(
+    "--oracle",
+    type=click.Path(path_type=Path),
+    default=ROOT.parent / "shared" / "oracle",
+    help="Folder of the simulator; default: shared/oracle beside the project.",
+)
+
+
 @click.command()
 @click.option("--ranks", type=click.IntRange(2), default=8, show_default=True, help="Ranks of the job.")
 @click.option("--events", type=click.IntRange(1_000), default=125_000, show_default=True, help="Of a rank.")
@@ -41,12 +49,7 @@ class Cost:
     "--many-events", type=click.IntRange(1_000), default=10_000, show_default=True, help="Of a rank there."
 )
 @click.option("--repeat", type=click.IntRange(1), default=3, show_default=True, help="The fastest counts.")
-@click.option(
-    "--oracle",
-    type=click.Path(path_type=Path),
-    default=ROOT.parent / "shared" / "oracle",
-    help="Folder of the simulator; default: shared/oracle beside the project.",
-)
+@oracle_option
 def main(*, ranks: int, events: int, many: int, many_events: int, repeat: int, oracle: Path) -> None:
     """Time reports from files to the printed page, each into a fresh workspace, and compare them."""
     with tempfile.TemporaryDirectory(prefix="tracegraph_ranks_") as name:

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from tracegraph.base.errors import InputError
 from tracegraph.cli.context import Context, pass_context
-from tracegraph.cli.options import folder_option, full_names_option, stored_runs
+from tracegraph.cli.options import folder_option, form_of, full_names_option, stored_runs
 from tracegraph.cli.reporters.every_section import print_sections
 from tracegraph.cli.reporters.frame import write_utf8
 from tracegraph.cli.reporters.layout import open_console
@@ -48,13 +48,12 @@ def _pair(ctx: click.Context, option: click.Parameter, text: str | None) -> Pair
     "--step", metavar="N[:M]", callback=_pair, help="Step in A and in B: the number in ProfilerStep#N."
 )
 @full_names_option
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["table", "json", "md"]),
-    default="table",
-    show_default=True,
-    help="table: for people; json: as diff.json; md: what is said first, in Markdown, as for a pull request.",
+@form_of(
+    "table",
+    "json",
+    "md",
+    meaning="table: for people; json: as diff.json; md: what is said first, in Markdown, as for a pull "
+    "request.",
 )
 @folder_option("Folder for diff.html, diff.json and a CSV file for each table.")
 @click.option(

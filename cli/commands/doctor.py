@@ -7,7 +7,7 @@ import click
 from tracegraph.base.errors import InputError
 from tracegraph.cli.context import Context, pass_context
 from tracegraph.cli.installation import check_installation
-from tracegraph.cli.options import limit_option
+from tracegraph.cli.options import form_of, limit_option
 from tracegraph.cli.reporters.integrity import print_inspection, print_job
 from tracegraph.cli.reporters.layout import open_console
 from tracegraph.cli.trace_options import rank_option
@@ -21,14 +21,7 @@ _ERROR = 1
 
 @click.command()
 @click.argument("files", metavar="[FILE]...", nargs=-1)
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["table", "json"]),
-    default="table",
-    show_default=True,
-    help="Form of the findings about FILEs.",
-)
+@form_of("table", "json", meaning="Form of the findings about FILEs.")
 @rank_option
 @limit_option
 @pass_context

@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from tracegraph.cli.context import Context, pass_context
+from tracegraph.cli.options import form_of, thresholds_option
 from tracegraph.cli.reporters.health import health_json, health_junit, print_health
 from tracegraph.cli.reporters.layout import open_console
 from tracegraph.cli.trace_options import rank_option, reading_options
@@ -23,20 +24,15 @@ _FAILED = 1
 
 @click.command()
 @click.argument("traces", metavar="TRACE...", nargs=-1, required=True)
-@click.option(
-    "--thresholds",
-    "thresholds_file",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help='JSON file with thresholds of checks, by name, such as {"gpu-idle": 0.3}; it may hold those of '
-    "recommendations, too.",
+@thresholds_option(
+    'JSON file with thresholds of checks, by name, such as {"gpu-idle": 0.3}; it may hold those of '
+    "recommendations, too."
 )
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["table", "json", "junit"]),
-    default="table",
-    show_default=True,
-    help="Form: a table for people, json for scripts, junit (XML) for the test report of a CI server.",
+@form_of(
+    "table",
+    "json",
+    "junit",
+    meaning="Form: a table for people, json for scripts, junit (XML) for the test report of a CI server.",
 )
 @rank_option
 @reading_options

@@ -14,10 +14,12 @@ from tracegraph.cli.job_options import job_options
 from tracegraph.cli.options import (
     Part,
     folder_option,
+    form_of,
     full_names_option,
     load_option,
     name_option,
     part_options,
+    thresholds_option,
 )
 from tracegraph.cli.reporters.every_section import print_report
 from tracegraph.cli.reporters.first_screen import first_screen
@@ -57,20 +59,13 @@ from tracegraph.workbench.run import Run
     help="Number of hotspots listed.",
 )
 @full_names_option
-@click.option(
-    "--thresholds",
-    "thresholds_file",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="JSON file with thresholds of recommendations, by rule.",
-)
+@thresholds_option("JSON file with thresholds of recommendations, by rule.")
 @job_options
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["table", "json", "md"]),
-    default="table",
-    show_default=True,
-    help="table: for people; json: what summary.json begins with; md: Markdown, as for a pull request.",
+@form_of(
+    "table",
+    "json",
+    "md",
+    meaning="table: for people; json: what summary.json begins with; md: Markdown, as for a pull request.",
 )
 @part_options("Report only on this")
 @name_option("Name of the run; with no TRACE: the stored run, default the newest.")

@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.text import Text
 
 from tracegraph.cli.context import Context, pass_context
-from tracegraph.cli.options import stored_runs
+from tracegraph.cli.options import form_option, stored_runs
 from tracegraph.cli.reporters.layout import facts, indented, open_console, table
 from tracegraph.workbench.text.text import format_ns, label, plural, visible
 from tracegraph.workbench.verify import Measured, Verification
@@ -50,9 +50,7 @@ def _interval(measured: Measured) -> str:
 @click.command()
 @click.argument("scenario", shell_complete=stored_runs)
 @click.argument("later", metavar="LATER_RUN", shell_complete=stored_runs)
-@click.option(
-    "--format", "form", type=click.Choice(["table", "json"]), default="table", show_default=True, help="Form."
-)
+@form_option
 @pass_context
 def verify(context: Context, scenario: str, later: str, form: str) -> int:
     """Compare LATER_RUN, recorded after a change was made, with what SCENARIO predicted of it.
