@@ -1,8 +1,11 @@
 """Peak rates of devices from their vendors' data sheets: dense rates, without sparsity."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+_Known = TypeVar("_Known")
 
 TF32 = "tf32"
 """Matrix products of float32 on tensor cores; a trace does not say whether a program allows them."""
@@ -91,9 +94,24 @@ PEAKS = (
     _tera("MI325X", _MI300X_RATES, 6000, "AMD MI325X data sheet, October 2024"),
 )
 """All known devices; the first whose pattern occurs in the name as a whole word counts."""
-_NAMED = [(re.compile(rf"(?<![A-Za-z0-9])(?:{one.pattern})(?![A-Za-z0-9])"), one) for one in PEAKS]
+
+
+class DeviceNames(Generic[_Known]):
+    """What is known of devices by patterns of their names; the first that occurs as a whole word counts."""
+
+    def __init__(self, known: Iterable[tuple[str, _Known]]) -> None:
+        self._known = [
+            (re.compile(rf"(?<![A-Za-z0-9])(?:{pattern})(?![A-Za-z0-9])"), one) for pattern, one in known
+        ]
+
+    def find(self, device: str | None) -> _Known | None:
+        """Find what is known of a device by the name that its driver gives it; None if nothing is."""
+        return next((one for known, one in self._known if known.search(device or "")), None)
+
+
+_PEAKS = DeviceNames((one.pattern, one) for one in PEAKS)
 
 
 def find_peaks(device: str | None) -> Peaks | None:
     """Find the peaks of a device by the name that its driver gives it; None if they are not known."""
-    return next((peaks for known, peaks in _NAMED if known.search(device or "")), None)
+    return _PEAKS.find(device)

@@ -1,7 +1,8 @@
 """Rates of the links between GPUs and between nodes, from their vendors: of one GPU, in one direction."""
 
-import re
 from dataclasses import dataclass
+
+from tracegraph.vocabulary.device_peaks import DeviceNames
 
 
 @dataclass(frozen=True)
@@ -63,13 +64,9 @@ LINKS = (
 """All known links. Cards that a bridge may join have none: their name does not tell whether it is there."""
 LINK = {link.name.lower(): link for link in LINKS}
 """Links by name, in lower case."""
-_NAMED = [
-    (re.compile(rf"(?<![A-Za-z0-9])(?:{one.devices})(?![A-Za-z0-9])"), one)
-    for one in LINKS
-    if one.devices is not None
-]
+_JOINING = DeviceNames((one.devices, one) for one in LINKS if one.devices is not None)
 
 
 def find_link(device: str | None) -> Link | None:
     """Find what joins devices of this name, as their driver gives it, inside a node; None if nobody tells."""
-    return next((link for known, link in _NAMED if known.search(device or "")), None)
+    return _JOINING.find(device)
