@@ -13,7 +13,7 @@ from tracegraph.queries.module import in_types
 from tracegraph.queries.run_part import WHOLE, RunPart
 from tracegraph.queries.runs import find_window
 from tracegraph.queries.shapes.peak.job import NOTHING_SAID, Job
-from tracegraph.queries.shapes.rows import PATH_COLUMNS, largest, sum_by, with_steps_merged
+from tracegraph.queries.shapes.rows import PATH_COLUMNS, largest, with_steps_merged
 from tracegraph.store.connection import Database
 from tracegraph.store.kept_answers import KeptAnswers, nullable
 from tracegraph.store.workspace import Workspace
@@ -122,7 +122,6 @@ def collect_findings(
         end_ns=window.end_ns,
         part=part,
         path=path.assign(**{name: _filled(path[name]) for name in ("mechanism", "evidence")}),
-        by_category_ns=sum_by(path, "category"),
         answers=found,
         thresholds=thresholds or {},
         job=job or NOTHING_SAID,

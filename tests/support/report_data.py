@@ -8,7 +8,6 @@ import pandas as pd
 from tracegraph.queries.catalog import find
 from tracegraph.queries.module import in_types
 from tracegraph.queries.run_part import WHOLE, RunPart
-from tracegraph.queries.shapes.rows import sum_by
 from tracegraph.workbench.findings.findings import GAP_COLUMNS, PATH_COLUMNS, Findings, RunDetails, Source
 from tracegraph.workbench.findings.topics import TOPICS
 
@@ -199,7 +198,6 @@ def make_findings(rows: Sequence[Sequence[object]] = ROWS, **changes: object) ->
         end_ns=end,
         part=RunPart(5),
         path=path,
-        by_category_ns=sum_by(path, "category"),
         hotspots=with_all_time(listed(path, False, end - start)),
         gaps=listed(path, True, end - start),
         lanes=LANES,

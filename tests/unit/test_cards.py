@@ -148,11 +148,16 @@ def test_without_fixes_the_card_says_so() -> None:
 
 def test_of_many_fixes_the_first_are_shown() -> None:
     many = [fix(f"fix{number}", 1500 - number) for number in range(300)]
-    lengths = {f"category {number}": 1000 - number for number in range(500)}
-    text = Card(report_card(replace(with_fixes(*many), by_category_ns=lengths))).text
+    found = with_fixes(*many)
+    ends = range(4, 2004, 4)
+    path = pd.concat([found.path.head(1)] * 500, ignore_index=True)
+    path = path.assign(start_ns=[end - 4 for end in ends], end_ns=ends)
+    path["category"] = [f"category {number}" for number in range(500)]
+    found = replace(found, path=path)
+    text = Card(report_card(found)).text
     assert "Do fix4" in text
     assert "Do fix5" not in text
-    assert f"and {len(recommend(with_fixes(*many))) - 5} more" in text
+    assert f"and {len(recommend(found)) - 5} more" in text
 
 
 @pytest.mark.parametrize("name", HOSTILE)

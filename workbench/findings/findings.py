@@ -90,7 +90,6 @@ class Findings:
 
     `path`: PATH_COLUMNS, texts as categories, lane_name and margin_ns (how much later the cause comes than
     the second-best, null without one), one row a stretch, in time order; a gap row has no `source_index`.
-    `by_category_ns`: length of the path in each category, gaps as `gap`; sums to the length.
     `hotspots`: HOTSPOT_COLUMNS, `gaps`: GAP_COLUMNS, largest first; the listed ones.
     `lanes`: lane, rank, kind (`thread`, `stream`), name, pid, tid, device, stream.
     `timeline`: lane, start_ns, end_ns, name (null where several were merged), category, count;
@@ -118,7 +117,6 @@ class Findings:
     end_ns: int
     part: RunPart
     path: pd.DataFrame
-    by_category_ns: Mapping[str, int]
     hotspots: pd.DataFrame
     gaps: pd.DataFrame
     lanes: pd.DataFrame
@@ -280,6 +278,11 @@ class Findings:
     def share(self, duration_ns: float) -> float:
         """Share of the path's length."""
         return duration_ns / max(1, self.length_ns)
+
+    @cached_property
+    def by_category_ns(self) -> dict[str, int]:
+        """Length of the path in each category, gaps as `gap`; sums to the length."""
+        return sum_by(self.path, "category")
 
     @cached_property
     def by_dependency_ns(self) -> dict[str, int]:

@@ -10,7 +10,7 @@ from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.findings.first_fix import Row, said_gain, what_to_change
 from tracegraph.workbench.findings.metrics import Measured
 from tracegraph.workbench.findings.mixed_ranks import ADVICE, mixed_share
-from tracegraph.workbench.findings.verdict import judge
+from tracegraph.workbench.findings.verdict import Verdict, judge
 
 
 @dataclass(frozen=True)
@@ -298,7 +298,7 @@ def recommend(findings: Findings) -> list[Recommendation]:
     """
     rules, verdict = (_MIXED_RANKS,) if mixed_share(findings) else RULES, judge(findings)
     told, gains = verdict.bottleneck != "unknown", verdict.gains
-    fixes = [_fixed(findings, row) for row in fixes_to_try(findings)]
+    fixes = [_fixed(findings, row) for row in _offered(findings, verdict)]
     shown = {one.code for one in fixes}
     found = []
     for rule in rules:
@@ -320,7 +320,11 @@ def recommend(findings: Findings) -> list[Recommendation]:
 
 def fixes_to_try(findings: Findings) -> list[Row]:
     """List the fixes by gain; none if the verdict offers no gain."""
-    return [row for row in what_to_change(findings) if "fix" in row] if judge(findings).gains else []
+    return _offered(findings, judge(findings))
+
+
+def _offered(findings: Findings, verdict: Verdict) -> list[Row]:
+    return [row for row in what_to_change(findings) if "fix" in row] if verdict.gains else []
 
 
 def _fixed(findings: Findings, row: Row) -> Recommendation:
