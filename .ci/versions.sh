@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # What a package index would get, with each version of Python that pyproject.toml promises and this machine has. The
 # source archive is built, the wheel from it, and their name, licence and README are checked. Each version installs the
-# archive and then the wheel into an empty environment, reports on an example, and runs unit tests: a third of them with
-# the oldest version, whose libraries differ most, a sixth with each other one, and with the next commit the next part.
+# archive and then the wheel into an empty environment, reports on an example, and runs unit tests: a sixth of them with
+# the oldest version, whose libraries differ most, a twelfth with each other one, and with the next commit the next part.
 # The version that runs everything else (python3) is left out.
 # What a version said is in a file of its own; the last lines say how each ended.
 set -uo pipefail
@@ -55,7 +55,7 @@ python3 -m venv "$folder/build" &&
     { tail -40 "$folder/build.log"; exit 1; }
 failed=0
 commits=$(git rev-list --count HEAD 2>/dev/null || echo 0)
-parts=3  # of the unit tests of the oldest version
+parts=6  # of the unit tests of the oldest version
 for version in $(promised); do
     [ "$version" = "$main" ] && continue
     python=$(find_python "$version")
@@ -64,7 +64,7 @@ for version in $(promised); do
         continue
     fi
     part=$((commits % parts + 1))/$parts
-    parts=6
+    parts=12
     mkdir -p "$folder/$version"
     if try_version "$version" "$python" "$part" >"$folder/$version/log" 2>&1; then
         echo "Python $version: ok at ${SECONDS} s; part $part: $(tail -1 "$folder/$version/log")"

@@ -30,8 +30,8 @@ from tracegraph.workbench.sections.section import Scope, questions
 
 TRACES = Path(__file__).parents[2] / "examples" / "traces"
 TOP = 10
-OWN = ["simulated_gpu.json.gz", "two_threads.json.gz"]
-OTHERS = ["train_small.json.gz", "slow_loader.json.gz"]
+OWN = ["simulated_gpu.json.gz"]
+OTHERS = ["two_threads.json.gz", "train_small.json.gz", "slow_loader.json.gz"]
 
 
 def check(database: Database, workspace: Workspace, trace: TraceFile) -> None:

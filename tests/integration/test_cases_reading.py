@@ -14,6 +14,7 @@ CASES = Path(__file__).parents[2].parent / "shared" / "cases"
 Report = Callable[[str], dict[str, Any]]
 pytestmark = [
     pytest.mark.usefixtures("database"),
+    pytest.mark.exhaustive,
     pytest.mark.skipif(not CASES.is_dir(), reason="the folder shared/cases is absent"),
 ]
 

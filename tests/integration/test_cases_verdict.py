@@ -14,6 +14,7 @@ CASES = Path(__file__).parents[3] / "shared" / "cases"
 EARLY, SKEW, OPAQUE = "c02_pdl_overlap", "c07_custom_allreduce_skew", "c09_kernels_without_cpu"
 pytestmark = [
     pytest.mark.usefixtures("database"),
+    pytest.mark.exhaustive,
     pytest.mark.skipif(not CASES.is_dir(), reason="the shared cases are not here"),
 ]
 

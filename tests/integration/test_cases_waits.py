@@ -17,6 +17,7 @@ ON_THE_GPU = {"gpu", "communication"}
 XPU, NPU, OPAQUE = "c04_xpu", "c05_ascend_npu", "c09_kernels_without_cpu"
 pytestmark = [
     pytest.mark.usefixtures("database"),
+    pytest.mark.exhaustive,
     pytest.mark.skipif(not CASES.is_dir(), reason="the shared cases are not here"),
 ]
 

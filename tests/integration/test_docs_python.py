@@ -15,6 +15,7 @@ PAGE = ROOT / "docs" / "python.md"
 BLOCKS = re.compile(r"^```python\n(?P<code>.*?)^```\n(?:```text\n(?P<shown>.*?)^```\n)?", re.DOTALL | re.M)
 
 
+@pytest.mark.exhaustive
 def test_the_blocks_print_what_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("py2neo", reason="the py2neo extra is not installed")
     monkeypatch.setenv("TRACEGRAPH_WORKSPACE", str(tmp_path / "workspace"))

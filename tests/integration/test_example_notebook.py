@@ -58,6 +58,7 @@ def test_it_is_whole_and_stored_with_what_it_shows(name: str) -> None:
     assert PLACES.findall(text) == []
 
 
+@pytest.mark.exhaustive
 def test_the_first_look_shows_what_is_stored(folder: Path) -> None:
     check_run("notebook.ipynb", folder)
     assert (folder / "report" / "report.html").exists()

@@ -236,6 +236,7 @@ def turned(rows: pd.DataFrame) -> pd.DataFrame:
     return found
 
 
+@pytest.mark.exhaustive
 @settings(max_examples=settings.default.max_examples // 5)
 @given(rows=random_traces.rows(), others=random_traces.rows())
 def test_laws_on_random_traces(

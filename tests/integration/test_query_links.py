@@ -109,7 +109,7 @@ def test_table(case: str, database: Database) -> None:
     check_table(database, RUN, case, CASES[case])
 
 
-@settings(max_examples=8)
+@settings(max_examples=settings.default.max_examples // 5)
 @given(rows())
 def test_a_step_overlaps_as_its_window_does(
     database: Database, workspace: Workspace, events: Sequence[tiny.Row]

@@ -166,7 +166,7 @@ OTHERS: tuple[tiny.Row, ...] = (
 """What every third kernel of a random trace is instead."""
 
 
-@settings(max_examples=12)
+@settings(max_examples=settings.default.max_examples // 5)
 @given(rows())
 def test_random_models(database: Database, workspace: Workspace, events: Sequence[tiny.Row]) -> None:
     assume(any(row["category"] == "kernel" for row in events))

@@ -12,7 +12,7 @@ _RELATED = 0.1
 
 Any two programs in PyTorch share names (`aten::empty`, `aten::copy_`), a quarter to most of those of the
 smaller one, but often little of the time. Of recorded versions of one program (eager and as a CUDA graph,
-GPUs of two vendors, two loaders) shared names took .98 or more. Of different ones they took 0 to .08 where a
+GPUs of two vendors, two loaders) shared names took nearly all. Of different ones they took 0 to .08 where a
 model of language and one of images were compared, and up to .9 where both were alike: those are not told.
 """
 

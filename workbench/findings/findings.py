@@ -12,7 +12,7 @@ from tracegraph.queries.run_part import RunPart
 from tracegraph.queries.shapes.peak.job import NOTHING_SAID, Job
 from tracegraph.queries.shapes.rows import job_steps, sum_by
 from tracegraph.queries.shapes.unclear_time import unclear_parts
-from tracegraph.vocabulary.gaps import NOT_IN_FILE, UNKNOWN
+from tracegraph.vocabulary.gaps import NOT_IN_FILE, OUTSIDE_RECORDING, UNKNOWN
 from tracegraph.workbench.findings.step_summary import StepSummary, summarise_steps
 
 PATH_COLUMNS = (
@@ -206,6 +206,20 @@ class Findings:
         """Share of the length in each gap whose work the file does not hold, the largest first."""
         found = {name: self.share(self.by_gap_ns.get(name, 0)) for name in NOT_IN_FILE}
         return dict(sorted(((n, s) for n, s in found.items() if s), key=lambda item: -item[1]))
+
+    @cached_property
+    def unseen(self) -> Mapping[str, float]:
+        """Share of the length, by the reason, of what the file holds no work or no reason of; largest first.
+
+        Each moment is in one part: time outside a rank's recording is both unrecorded and without a call.
+        """
+        found = {
+            **self.unrecorded,
+            "inside annotations whose code was not recorded": self.untraced_share,
+            "with no call open": self.untraced_cpu_share - self.unrecorded.get(OUTSIDE_RECORDING, 0.0),
+            "without an explanation": self.unknown_share,
+        }
+        return dict(sorted(((n, s) for n, s in found.items() if s > 0), key=lambda item: -item[1]))
 
     @property
     def unrecorded_share(self) -> float:

@@ -28,6 +28,8 @@ From `_UNCLEAR` of the path on, unclear time is mentioned. There is no verdict i
 path is unrecorded or unexplained, and that is as much as what gains most or at least `_HALF` of the path.
 From `_DOUBT` on, the inferred part of a gain is mentioned, too.
 """
+_SEEN = 0.005
+"""A part of the path, 0..1, that is smaller is not named."""
 _TOUCHES = 0.1
 """A fix that gains less than this share, 0..1, of what a free bottleneck would gain does not shorten it."""
 _BESIDE = "No fix that is known here shortens what bounds the run. The best of the others: "
@@ -150,14 +152,18 @@ def _unknown(findings: Findings, bound: Bound, gains: Sequence[Row], first: Sequ
     return f"Not known: {'; '.join(parts[:3])}." if parts else "No part of the path is unexplained."
 
 
+def _unseen(findings: Findings) -> Iterator[str]:
+    """Say of how much of the path the file holds no work or no reason, each moment in one part."""
+    total = sum(findings.unseen.values())
+    if total >= _UNCLEAR:
+        parts = {name: share for name, share in findings.unseen.items() if share >= _SEEN}
+        each = [f"{format_share(share)} {name}" for name, share in parts.items()]
+        where = ", ".join(each if len(each) > 1 else parts)
+        yield f"what runs in {format_share(total)} of the path ({where})"
+
+
 def _doubts(findings: Findings, bound: Bound, gains: Sequence[Row]) -> Iterator[str]:
-    if findings.unrecorded_share >= _UNCLEAR:
-        shares = findings.unrecorded
-        each = [f"{format_share(share)} {name}" for name, share in shares.items()]
-        where = ", ".join(each if len(each) > 1 else shares)
-        yield f"what ran in {format_share(findings.unrecorded_share)} of the path, not in the file: {where}"
-    if findings.unclear_share >= _UNCLEAR:
-        yield f"what runs in {format_share(findings.unclear_share)} of the path, which was not recorded"
+    yield from _unseen(findings)
     if gains and gains[0]["inferred_share"] >= _DOUBT:
         yield f"{format_share(gains[0]['inferred_share'])} of that gain hangs on inferred dependencies"
     if "communication" in bound.bottlenecks and findings.details.ranks == 1:

@@ -2,15 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import pandas as pd
 
 from tracegraph.workbench.findings.recommendations import Recommendation
 
-Kind = Literal[
-    "text", "prose", "name", "lines", "duration", "share", "count", "number", "bytes", "bandwidth", "amount"
-]
+_NumberKind = Literal["duration", "share", "count", "number", "bytes", "bandwidth", "amount", "times"]
+Kind = Literal["text", "prose", "name", "lines"] | _NumberKind
 PlotKind = Literal["bars", "lines", "levels", "points"]
 Tone = Literal["", "good", "warning", "error", "note"]
 
@@ -21,8 +20,9 @@ class Column:
 
     `field`: the frame's column. `kind`: how its values are written: `name` is an event's, `lines` are pairs
     of words and a name, `prose` is a sentence, `duration` in ns, `share` 0..1, `count` a whole number,
-    `bytes` in B, `bandwidth` in B/s, `amount` any number, shortened with the letter of its thousands.
-    `roomy`: left out if there is little room. `indent`: the field with a value's depth in a tree.
+    `bytes` in B, `bandwidth` in B/s, `amount` any number, shortened with the letter of its thousands,
+    `times` how many times something is, with three decimals. `roomy`: left out if there is little room.
+    `indent`: the field with a value's depth in a tree.
     """
 
     field: str
@@ -34,7 +34,7 @@ class Column:
     @property
     def is_number(self) -> bool:
         """Whether the column holds numbers, which are aligned at their ends."""
-        return self.kind in ("duration", "share", "count", "number", "bytes", "bandwidth", "amount")
+        return self.kind in get_args(_NumberKind)
 
 
 @dataclass(frozen=True)

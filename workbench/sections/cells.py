@@ -18,6 +18,7 @@ _WRITTEN: Mapping[str, Callable[[Any], str]] = {
     "count": "{:,}".format,
     "bytes": format_bytes,
     "amount": format_amount,
+    "times": "{:.3f}".format,
     "bandwidth": lambda value: f"{format_bytes(round(value))}/s",
 }
 

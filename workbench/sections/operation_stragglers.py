@@ -12,7 +12,7 @@ from tracegraph.workbench.text.text import format_ns, format_share, format_times
 _COLUMNS = (
     Column("level", "of", "text"),
     Column("group", "which", "text"),
-    Column("_slowdown", "a step takes, times", "text"),
+    Column("slowdown", "a step takes, times", "times"),
     Column("gain_ns", "shorter if ideal", "duration"),
     Column("share", "of what is lost", "share"),
 )
@@ -20,7 +20,7 @@ _WORKERS = (
     Column("group", "rank", "text"),
     Column("dp_rank", "dp rank", "number"),
     Column("stage", "stage", "number"),
-    Column("_slowdown", "a step takes, times", "text"),
+    Column("slowdown", "a step takes, times", "times"),
     Column("gain_ns", "shorter if ideal", "duration"),
     Column("share", "of what is lost", "share"),
 )
@@ -35,7 +35,6 @@ def _content(findings: Findings) -> Sequence[Block]:
     told, rows = findings.stragglers, findings.answers.get("operation_stragglers", pd.DataFrame())
     if not told or rows.empty:
         return []
-    rows = rows.assign(_slowdown=[format_times(value) for value in rows["slowdown"]])
     workers = rows[rows["level"] == _WORKER]
     named = workers.assign(_rank=[f"rank {rank}" for rank in workers["group"]])
     axes = Column("_rank", "rank"), Column("slowdown", "a step takes, times", "amount")

@@ -28,17 +28,16 @@ def _content(findings: Findings) -> Sequence[Block]:
 def trust(findings: Findings) -> Fact:
     """Say how far the input can be trusted."""
     rows = [row for row in findings.details.integrity if row["level"] in DOUBTFUL]
-    lost, unclear = findings.unrecorded_share + findings.unknown_share, findings.unclear_share
-    much = f"{format_share(lost)} of the path has no record" if lost >= _MUCH else ""
+    lost, unseen = findings.unrecorded_share + findings.unknown_share, sum(findings.unseen.values())
+    much = f"{format_share(unseen)} of the path was not recorded"
     if rows:
         tone: Tone = "error" if any(row["level"] == "error" for row in rows) else "warning"
-        is_told = not much or any(row["code"] in OF_PATH for row in rows)
+        is_told = lost < _MUCH or any(row["code"] in OF_PATH for row in rows)
         return Fact("input", _told(rows) if is_told else f"{_told(rows)}; {much}", tone)
-    if much:
+    if lost >= _MUCH:
         return Fact("input", much, "warning")
-    if unclear >= _MUCH:
-        share = format_share(unclear)
-        return Fact("input", f"nothing lost or damaged; {share} of the path was not recorded", "note")
+    if unseen >= _MUCH:
+        return Fact("input", f"nothing lost or damaged; {much}", "note")
     return Fact("input", "nothing lost, damaged or missing that the answer rests on", "good")
 
 

@@ -60,6 +60,8 @@ def _of_flops(facts: Facts) -> Iterator[str]:
         yield "The FLOPs of the model need the tokens of a step on all GPUs: give --tokens."
     elif stated and facts.partial and job.gpus is None:
         yield "Some ranks of the job are not here, so nobody can tell this rank's part: give --gpus."
+    elif facts.model_flops is None and not facts.has_operators:
+        yield "The FLOPs of no product are known, as the file names no operators: give --params and --tokens."
     elif facts.model_flops is None:
         yield (
             "The FLOPs of no product are known: record with record_shapes=True, which tells nothing of CUDA "
