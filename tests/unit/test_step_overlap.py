@@ -26,7 +26,7 @@ def overlap(computing: Any, talking: Any, windows: Any) -> pd.DataFrame:
         for number, (start, length) in enumerate(windows)
     ]
     values = {"start_ns": 0, "end_ns": 1000}
-    return step_overlap(values, rows_of("gpu_stretches", *work), rows_of("steps", *steps))
+    return step_overlap(values, rows_of("busy_stretches", *work), rows_of("steps", *steps))
 
 
 @given(SPANS, SPANS, WINDOWS)

@@ -8,16 +8,14 @@ from tracegraph.queries.shapes.links.link_use import (
     with_link_checked,
 )
 from tracegraph.queries.shapes.links.step_overlap import OVERLAP_COLUMNS, step_overlap
-from tracegraph.queries.shapes.peak.products import PRODUCTS
 
 LINK_USE = (
     Derived(
         "step_overlap",
         "How much of the communication of each step of each rank runs while something computes.",
-        ("gpu_stretches", "steps"),
+        ("busy_stretches", "steps"),
         OVERLAP_COLUMNS,
         step_overlap,
-        fixed=PRODUCTS,
     ),
     Derived(
         "link_use",

@@ -28,7 +28,7 @@ OVERLAP_COLUMNS = (
 
 
 def step_overlap(values: Values, work: pd.DataFrame, steps: pd.DataFrame) -> pd.DataFrame:
-    """Measure the overlap in the window of each step, from the rows of `gpu_stretches` and `steps`.
+    """Measure the overlap in the window of each step, from the rows of `busy_stretches` and `steps`.
 
     The efficiency is not derived from the length of the step, as 1 - (T - max) / (sum - max): where GPUs are
     idle that is negative.
