@@ -1,10 +1,16 @@
 """The options that say what no trace says of the job."""
 
 import functools
+import json
 from collections.abc import Callable
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
 
 import click
 
+from tracegraph.base.errors import InputError
+from tracegraph.base.suggest import did_you_mean
 from tracegraph.queries.shapes.links.link_use import stated_link
 from tracegraph.queries.shapes.peak.job import Job
 
@@ -15,7 +21,46 @@ def _checked(_: click.Context, __: click.Parameter, link: str | None) -> str | N
     return link
 
 
+def read_job(file: Path) -> dict[str, object]:
+    """Read what a file says of the job: one JSON object, whose names are those of the options.
+
+    Raises
+    ------
+    InputError
+        The file cannot be read, holds no JSON object, or names something else.
+    """
+    try:
+        found = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise InputError(f"cannot read the job in {file}: {error}", _HINT) from error
+    if not isinstance(found, dict):
+        raise InputError(f"the job in {file} is no JSON object", _HINT)
+    known = [field.name for field in fields(Job)]
+    for name in found:
+        if name not in known:
+            raise InputError(
+                f"the job in {file} has no {name!r}", did_you_mean(name, known, ", ".join(known))
+            )
+    return found
+
+
+def _as_defaults(ctx: click.Context, _: click.Parameter, file: Path | None) -> None:
+    """Let what the file says be the defaults of the options, which check it as they check what is typed."""
+    if file is not None:
+        ctx.default_map = {**(ctx.default_map or {}), **read_job(file)}
+
+
+_HINT = 'write one JSON object, such as {"gpus": 64, "tokens": 4194304, "params": 7000000000}'
+job_file_option = functools.partial(
+    click.option,
+    "--job",
+    "job_file",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="JSON file with what these options say of the job, by their names; an option counts more.",
+)
+"""The option that names a file of the job; `expose_value` and `callback` are the command's."""
 _OPTIONS = (
+    job_file_option(is_eager=True, expose_value=False, callback=_as_defaults),
     click.option("--gpus", type=click.IntRange(1), help="GPUs of the job: gains in GPU-hours a day, too."),
     click.option(
         "--batch", type=click.IntRange(1), help="Samples of a step on all GPUs: gains in samples a second."
@@ -49,8 +94,8 @@ _OPTIONS = (
 )
 
 
-def job_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add --gpus, --batch, --tokens, --params, --model, --peak, --device and --link: argument `job`."""
+def job_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add --job, --gpus, --batch, --tokens, --params, --model, --peak, --device, --link: argument `job`."""
 
     @functools.wraps(command)
     def bundled(
@@ -64,9 +109,9 @@ def job_options(command: Callable[..., None]) -> Callable[..., None]:
         device: str | None,
         link: str | None,
         **others: object,
-    ) -> None:
+    ) -> Any:
         job = Job(gpus, batch, tokens, params, model, peak, device, link)
-        command(*arguments, job=job, **others)
+        return command(*arguments, job=job, **others)
 
     for add in reversed(_OPTIONS):
         bundled = add(bundled)

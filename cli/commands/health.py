@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from tracegraph.cli.context import Context, pass_context
+from tracegraph.cli.job_options import job_options
 from tracegraph.cli.options import form_of, thresholds_option
 from tracegraph.cli.reporters.health import health_json, health_junit, print_health
 from tracegraph.cli.reporters.layout import open_console
@@ -13,6 +14,7 @@ from tracegraph.ingest.health.job_health import look_at_job
 from tracegraph.ingest.limits import Limits
 from tracegraph.ingest.options import IngestOptions
 from tracegraph.ingest.sources.expand import find_sources
+from tracegraph.queries.shapes.peak.job import Job, with_config_read
 from tracegraph.vocabulary.kernel_types import Spelling
 from tracegraph.workbench.findings.thresholds import read_thresholds
 from tracegraph.workbench.health.check import FAILED
@@ -34,6 +36,7 @@ _FAILED = 1
     "junit",
     meaning="Form: a table for people, json for scripts, junit (XML) for the test report of a CI server.",
 )
+@job_options
 @rank_option
 @reading_options
 @pass_context
@@ -42,6 +45,7 @@ def health(
     traces: tuple[str, ...],
     thresholds_file: Path | None,
     form: str,
+    job: Job,
     ranks: dict[str, int],
     step_marker: str | None,
     spellings: tuple[Spelling, ...],
@@ -50,14 +54,15 @@ def health(
     """Judge the TRACEs of one job by thresholds: input, steps, ranks, GPU, communication and memory.
 
     A TRACE may be a folder, a pattern or a URL, too. Nothing is stored and no database is needed. A check
-    that cannot be judged says what to record; it does not fail. Exit code 1 if a check failed, 2 if a file or
+    that cannot be judged says what to record; it does not fail. With --params or --model, --tokens and --peak
+    the share of the peak (MFU) is judged, too. Exit code 1 if a check failed, 2 if a file or
     an option cannot be used.
     """
     thresholds = {} if thresholds_file is None else read_thresholds(thresholds_file)
     options = IngestOptions(limits, step_marker=step_marker, spellings=spellings, compared=False)
     with context.progress() as progress:
-        job = look_at_job(find_sources(traces, ranks), options, progress)
-    found = judge_job(job, thresholds)
+        files = look_at_job(find_sources(traces, ranks), options, progress)
+    found = judge_job(files, thresholds, Job(**with_config_read(job.asked)))
     if form == "json":
         click.echo(health_json(found))
     elif form == "junit":

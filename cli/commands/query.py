@@ -8,6 +8,7 @@ import pandas as pd
 
 from tracegraph.base.errors import InputError
 from tracegraph.cli.context import Context, pass_context
+from tracegraph.cli.job_options import job_file_option, read_job
 from tracegraph.cli.options import (
     Part,
     name_option,
@@ -38,6 +39,7 @@ def _query_names(ctx: click.Context, parameter: click.Parameter, incomplete: str
 @part_options("Window of this")
 @click.option("--rank", type=int, help="Rank; of a step or phase, by default the one that ends it last.")
 @parameter_option
+@job_file_option()
 @timeout_option(None)
 @click.option("--rows", "most", type=click.IntRange(1), help="How many rows are shown; default: all.")
 @result_options
@@ -52,6 +54,7 @@ def query(
     part: Part,
     rank: int | None,
     assignments: tuple[str, ...],
+    job_file: Path | None,
     limit_s: float | None,
     most: int | None,
     output: Path | None,
@@ -75,7 +78,7 @@ def query(
         write_frame(_fields(chosen), form, output, raw=raw)
         return
     options = _assigned(run=name, **part, rank=rank)
-    texts = parse_assignments((*assignments, *options))
+    texts = {**_stated(chosen, job_file), **parse_assignments((*assignments, *options))}
     rows = _rows(context, chosen, texts, limit_s, named_lanes=form == "table")
     write_frame(rows.head(most or len(rows)), form, output, chosen.columns, raw=raw)
     if most is not None and most < len(rows):
@@ -93,6 +96,12 @@ def _fields(query: Query) -> pd.DataFrame:
     inputs = [("parameter", p.name, p.type, p.meaning) for p in parameters(query)]
     outputs = [("column", c.name, c.type, c.meaning) for c in query.columns]
     return pd.DataFrame(inputs + outputs, columns=["kind", "name", "type", "meaning"])
+
+
+def _stated(chosen: Query, job_file: Path | None) -> dict[str, str]:
+    """Return what the file says of the job, of what the query takes."""
+    said = {} if job_file is None else read_job(job_file)
+    return {name: str(value) for name, value in said.items() if chosen.takes(name)}
 
 
 def _rows(

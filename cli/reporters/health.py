@@ -18,11 +18,12 @@ _SUITE = "tracegraph.health"
 
 def print_health(console: Console, found: Sequence[Judged]) -> None:
     """Print a row for each check, then what to look at, and how many there are of each state."""
-    rows = table("check", ">value", ">at most", "state", "what was found")
+    rows = table("check", ">value", "limit", ">threshold", "state", "what was found")
     for one in found:
         rows.add_row(
             one.check.name,
             _number(one, one.value),
+            one.check.limit,
             _number(one, one.threshold),
             Text(one.state, style=_STYLES[one.state]),
             Text(visible(one.words)),
@@ -67,14 +68,16 @@ def health_junit(found: Sequence[Judged]) -> str:
         case = ElementTree.SubElement(suite, "testcase", classname=_SUITE, name=one.check.name)
         said = visible(one.words)
         if one.state == FAILED:
-            message = f"{_number(one, one.value)}, at most {_number(one, one.threshold)}: {said}"
+            message = f"{_number(one, one.value)}, {one.check.limit} {_number(one, one.threshold)}: {said}"
             failure = ElementTree.SubElement(case, "failure", type=one.check.name, message=message)
             failure.text = one.advice
         elif one.state == NOT_JUDGED:
             ElementTree.SubElement(case, "skipped", message=said)
         else:
             output = ElementTree.SubElement(case, "system-out")
-            output.text = f"{_number(one, one.value)}, at most {_number(one, one.threshold)}: {said}"
+            output.text = (
+                f"{_number(one, one.value)}, {one.check.limit} {_number(one, one.threshold)}: {said}"
+            )
     suites = ElementTree.Element("testsuites")
     suites.append(suite)
     ElementTree.indent(suites)

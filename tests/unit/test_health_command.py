@@ -99,3 +99,34 @@ def test_ranks_of_several_files_are_compared(tmp_path: Path, capsys: pytest.Capt
 def test_a_marker_of_no_annotation_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert health(tmp_path, GPU, "--step-marker", "nosuch*") == 2
     assert "no annotation is named as --step-marker" in capsys.readouterr().err
+
+
+def test_a_file_says_of_the_job_what_options_say(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    job = tmp_path / "job.json"
+    job.write_text('{"params": 1000000, "tokens": 64, "gpus": 8, "peak": 100}')
+
+    def mfu(*options: object) -> tuple[str, float]:
+        health(tmp_path, GPU, "--format", "json", "--job", job, *options)
+        found = json.loads(capsys.readouterr().out)["checks"][-1]
+        assert (found["check"], found["limit"]) == ("mfu", "at least")
+        return found["state"], found["value"]
+
+    state, value = mfu()
+    assert state == "failed"
+    assert mfu("--gpus", 4) == ("failed", pytest.approx(2 * value))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('{"prams": 5}', "has no 'prams'; did you mean params?"),
+        ("[]", "is no JSON object"),
+        ("{", "cannot read the job in"),
+        ('{"gpus": "many"}', "'many' is not a valid integer"),
+    ],
+)
+def test_jobs_that_are_none(tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, said: str) -> None:
+    file = tmp_path / "job.json"
+    file.write_text(text)
+    assert health(tmp_path, GPU, "--job", file) == 2
+    assert said in capsys.readouterr().err

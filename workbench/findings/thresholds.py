@@ -8,10 +8,12 @@ from pathlib import Path
 from tracegraph.base.errors import InputError
 from tracegraph.base.suggest import did_you_mean
 from tracegraph.workbench.findings.recommendations import RULES
-from tracegraph.workbench.health.checks import CHECKS
+from tracegraph.workbench.health.checks import ALL_CHECKS
 
-_DEFAULTS = {rule.code: rule.threshold for rule in RULES} | {check.name: check.threshold for check in CHECKS}
-_COUNTS = {check.name for check in CHECKS if check.unit == "count"}
+_DEFAULTS = {rule.code: rule.threshold for rule in RULES} | {
+    check.name: check.threshold for check in ALL_CHECKS
+}
+_COUNTS = {check.name for check in ALL_CHECKS if check.unit == "count"}
 
 
 def read_thresholds(file: Path) -> dict[str, float]:

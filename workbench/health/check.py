@@ -46,6 +46,8 @@ class Check:
         Why this figure.
     advice
         What to look at if it failed.
+    is_floor
+        Whether it fails below its threshold, instead of above it.
     """
 
     name: str
@@ -55,6 +57,12 @@ class Check:
     source: str
     advice: str
     measure: Callable[[JobHealth], Measured | Untold]
+    is_floor: bool = False
+
+    @property
+    def limit(self) -> str:
+        """Which side of the threshold is well, in words."""
+        return "at least" if self.is_floor else "at most"
 
 
 @dataclass(frozen=True)
@@ -79,6 +87,7 @@ class Judged:
             "unit": self.check.unit,
             "value": self.value,
             "threshold": self.threshold,
+            "limit": self.check.limit,
             "state": self.state,
             "words": self.words,
             "advice": self.advice,
@@ -86,11 +95,11 @@ class Judged:
 
 
 def judge(check: Check, job: JobHealth, threshold: float) -> Judged:
-    """Judge a job by a check: it fails if its value is above the threshold."""
+    """Judge a job by a check: it fails beyond the threshold."""
     found = check.measure(job)
     if isinstance(found, Untold):
         return Judged(check, threshold, NOT_JUDGED, None, f"{found.why} {found.remedy}")
-    failed = found.value > threshold
+    failed = found.value < threshold if check.is_floor else found.value > threshold
     return Judged(
         check,
         threshold,

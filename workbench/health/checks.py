@@ -3,8 +3,10 @@
 from collections.abc import Mapping
 
 from tracegraph.ingest.health.job_health import JobHealth
+from tracegraph.queries.shapes.peak.job import NOTHING_SAID, Job
 from tracegraph.workbench.health import measures
 from tracegraph.workbench.health.check import Check, Judged, judge
+from tracegraph.workbench.health.mfu import mfu_check
 
 CHECKS = (
     Check(
@@ -98,11 +100,15 @@ CHECKS = (
         measures.memory_used,
     ),
 )
-"""All checks, in the order of the table."""
-DEFAULTS: Mapping[str, float] = {check.name: check.threshold for check in CHECKS}
+"""The checks of every job, in the order of the table."""
+ALL_CHECKS = (*CHECKS, mfu_check(NOTHING_SAID))
+"""All checks: also those of a job of which the user says something."""
+DEFAULTS: Mapping[str, float] = {check.name: check.threshold for check in ALL_CHECKS}
 """The default threshold of each check."""
 
 
-def judge_job(job: JobHealth, thresholds: Mapping[str, float]) -> list[Judged]:
+def judge_job(job: JobHealth, thresholds: Mapping[str, float], stated: Job = NOTHING_SAID) -> list[Judged]:
     """Judge a job by all checks; `thresholds`: those that differ from the defaults, by the check's name."""
-    return [judge(check, job, thresholds.get(check.name, check.threshold)) for check in CHECKS]
+    is_stated = stated.params is not None or stated.model is not None
+    checks = (*CHECKS, mfu_check(stated)) if is_stated else CHECKS
+    return [judge(check, job, thresholds.get(check.name, check.threshold)) for check in checks]

@@ -1,7 +1,7 @@
 """Writes docs/health.md: each check with its default threshold, where that comes from, and what to do."""
 
 from tracegraph.workbench.health.check import Check
-from tracegraph.workbench.health.checks import CHECKS
+from tracegraph.workbench.health.checks import ALL_CHECKS
 from tracegraph.workbench.text.text import format_share
 
 _HEAD = """# Is the job healthy?
@@ -41,21 +41,22 @@ it. Shares are 0 to 1.
   loader of another kind, or code without events, shows in `gpu-idle` alone.
 - Of one rank of several, nobody can tell waiting for other ranks from transferring: both are in
   `exposed-communication`, and `late-rank` is not judged.
-- There is no check on MFU yet: `tracegraph query utilisation` gives it, with a database.
+- `mfu` is judged only if the user states the model (`--params` or `--model`, and `--tokens`, `--peak`, also
+  in a file: `--job`). `tracegraph query utilisation` counts FLOPs from recorded shapes, with a database.
 - GPUs of one process count together: one that is idle beside a busy one does not show.
 """
 
 
 def health_page() -> str:
     """Return the text of the page."""
-    return _HEAD.replace("{checks}", "\n\n".join(map(_part, CHECKS)))
+    return _HEAD.replace("{checks}", "\n\n".join(map(_part, ALL_CHECKS)))
 
 
 def _part(check: Check) -> str:
     threshold = format_share(check.threshold) if check.unit == "share" else f"{check.threshold:g}"
     rows = {
         "measured": check.what,
-        "at most": f"{threshold} (`{check.threshold:g}` in files)" if check.unit == "share" else threshold,
+        check.limit: f"{threshold} (`{check.threshold:g}` in files)" if check.unit == "share" else threshold,
         "why that figure": check.source,
         "if it fails": check.advice,
     }

@@ -64,7 +64,7 @@ def utilisation(
     job = stated_job(values)
     devices = devices_of(files, job)
     calls = calls.assign(sum_flops=[sum(one) for one in calls["flops"]], again=run_again(calls))
-    of_model = _per_rank(job, len(files), partial=_is_partial(files, known, details))
+    of_model = per_rank(job, len(files), partial=_is_partial(files, known, details))
     backward = phases[phases["phase"].eq(BACKWARD)]
     windows = step_windows(values, steps, known["rank"])
     rows = []
@@ -77,7 +77,7 @@ def utilisation(
 
 
 @dataclass(frozen=True)
-class _OfModel:
+class OfModel:
     """What the user says of the model: its FLOPs of a forward pass on one GPU; None without that."""
 
     source: str
@@ -96,7 +96,7 @@ class _Step:
     is_training: bool
 
 
-def _row(step: _Step, devices: Devices, of_model: _OfModel) -> dict[str, Any]:
+def _row(step: _Step, devices: Devices, of_model: OfModel) -> dict[str, Any]:
     rank, length_s = int(step.window["rank"]), step.window["step_ns"] / _NS_PER_S
     numbers = device_numbers(step.work["device"]) or [None]
     names = {devices.name_of(rank, one) for one in numbers}
@@ -147,14 +147,14 @@ def _row(step: _Step, devices: Devices, of_model: _OfModel) -> dict[str, Any]:
     }
 
 
-def _per_rank(job: Job, ranks: int, *, partial: bool) -> _OfModel:
-    """Compute the FLOPs of a forward pass of the stated model on one GPU."""
+def per_rank(job: Job, ranks: int, *, partial: bool) -> OfModel:
+    """Compute the FLOPs of a forward pass of the stated model on one GPU; `partial`: ranks are missing."""
     model = None if job.model is None else read_model(job.model)
     source = BY_CONFIG if job.params is None else BY_PARAMETERS
     gpus = job.gpus or (None if partial else ranks)
     if job.tokens is None or gpus is None or (job.params is None and model is None):
-        return _OfModel(BY_NOTHING, None, job, partial)
-    return _OfModel(source, job.tokens * _token_flops(job, model) // gpus, job, partial)
+        return OfModel(BY_NOTHING, None, job, partial)
+    return OfModel(source, job.tokens * _token_flops(job, model) // gpus, job, partial)
 
 
 def _token_flops(job: Job, model: Model | None) -> int:

@@ -1,0 +1,63 @@
+"""The check of MFU: which share of the peak a job reaches, if its user states the model and the peak."""
+
+from functools import partial
+
+from tracegraph.ingest.health.job_health import JobHealth
+from tracegraph.queries.shapes.peak.job import Job
+from tracegraph.queries.shapes.peak.lacking import Facts, lacking
+from tracegraph.queries.shapes.peak.model_flops import PASSES
+from tracegraph.queries.shapes.peak.utilisation import per_rank
+from tracegraph.workbench.health.check import Check, Measured, Untold
+from tracegraph.workbench.text.text import format_ns
+
+_FLOP_PER_TFLOP, _NS_PER_S = 1e12, 1e9
+
+
+def mfu_check(stated: Job) -> Check:
+    """Return the check of MFU for what the user says of the job."""
+    return Check(
+        "mfu",
+        "Share of the peak of a GPU that the model's FLOPs reach (MFU), of the rank where it is smallest",
+        "share",
+        0.30,
+        "A choice. Large runs that were published reach more: PaLM 540B 46 % (Chowdhery et al., 2022), "
+        "Llama 3 405B 38 to 43 % (Llama team, 2024).",
+        "`tracegraph query peak_losses` says where the rest of the peak goes.",
+        partial(_measure, stated),
+        is_floor=True,
+    )
+
+
+def _measure(stated: Job, job: JobHealth) -> Measured | Untold:
+    """Compute the smallest MFU of a rank, over all of its steps but the first, in training."""
+    alone = len(job.ranks) == 1 and any(one.communication_ns for one in job.ranks.values())
+    of_model = per_rank(stated, len(job.ranks), partial=alone or bool(job.missing))
+    forward = of_model.forward_flops
+    if forward is None or stated.peak is None:
+        return Untold(*_missing(stated, forward, partial_job=of_model.partial))
+    steps_ns = {rank: float(one.step_ns.mean()) for rank, one in job.ranks.items() if len(one.step_ns)}
+    if not steps_ns:
+        return Untold("The files hold fewer than two steps.", "Record more steps, or give --step-marker.")
+    rank = max(steps_ns, key=steps_ns.__getitem__)
+    allowed = stated.peak * _FLOP_PER_TFLOP * steps_ns[rank] / _NS_PER_S
+    steps = f"rank {rank}, steps of {format_ns(round(steps_ns[rank]))}"
+    return Measured(forward * PASSES / allowed, f"{steps}, in which the peak allows {allowed:.3g} FLOPs")
+
+
+def _missing(stated: Job, forward: int | None, *, partial_job: bool) -> tuple[str, str]:
+    """Say what the share lacks, and what to give, in the words of `utilisation`."""
+    facts = Facts(
+        stated,
+        device=stated.device or "the GPU",
+        dtype=None,
+        peak=stated.peak,
+        known_share=None,
+        model_flops=forward,
+        counted_flops=None,
+        partial=partial_job,
+        is_training=True,
+        has_operators=True,
+        by_model=forward is not None,
+    )
+    why, _, remedy = next(lacking(facts)).rpartition(": ")
+    return f"{why}.", f"{remedy[0].upper()}{remedy[1:]}"
