@@ -115,3 +115,7 @@ _PEAKS = DeviceNames((one.pattern, one) for one in PEAKS)
 def find_peaks(device: str | None) -> Peaks | None:
     """Find the peaks of a device by the name that its driver gives it; None if they are not known."""
     return _PEAKS.find(device)
+
+
+PUBLISHED_MFU = "PaLM 540B 46 % (Chowdhery et al., 2022), Llama 3 405B 38 to 43 % (Llama team, 2024)"
+"""Shares of the peak that training runs reached, with the publications that state them."""

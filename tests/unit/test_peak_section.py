@@ -17,6 +17,7 @@ from tracegraph.queries.run_part import WHOLE
 from tracegraph.queries.runs import RunWindow
 from tracegraph.queries.shapes.peak import losses
 from tracegraph.queries.shapes.peak.job import Job
+from tracegraph.vocabulary.device_peaks import PUBLISHED_MFU
 from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.sections.blocks import Block, Plot, Table, Words
 from tracegraph.workbench.sections.section import Scope
@@ -53,6 +54,7 @@ def test_what_all_steps_reach_is_said_in_a_sentence() -> None:
     assert words(list(SECTION.content(findings(FULL, second)))) == [
         "The model reaches 7.5 % of the peak of its GPUs (MFU; 312 TFLOP/s of float16 on NVIDIA "
         "A100-SXM4-80GB), over 1 step of 2 ranks. "
+        f"Published training runs of large models reach {PUBLISHED_MFU}. "
         "With what runs once more inside backward passes it is 13.3 % (HFU)."
     ]
 
@@ -81,6 +83,14 @@ def test_the_parts_are_drawn_and_listed_in_their_order(ranks: tuple[int, ...]) -
     assert set(plot.frame[plot.colour]) <= set(plot.colours)
     table = next(block for block in blocks if isinstance(block, Table))
     assert table.frame[["loss", "share"]].values.tolist() == [[losses.USEFUL, 0.4], [losses.HOST, 0.6]]
+
+
+def test_parts_cost_gpu_hours_a_day_where_the_size_of_the_job_is_said() -> None:
+    parts = ((0, losses.HOST, 60), (0, losses.USEFUL, 40))
+    sized = replace(findings(FULL, parts=parts), job=Job(gpus=10))
+    table = next(block for block in SECTION.content(sized) if isinstance(block, Table))
+    assert table.frame["_hours"].tolist() == [96.0, 144.0]
+    assert "GPU-hours a day" in [column.title for column in table.columns]
 
 
 def test_without_gpu_work_it_is_left_out() -> None:

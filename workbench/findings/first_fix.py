@@ -20,7 +20,7 @@ gain of a library counts `_LIBRARY` times. A part inside stands for the whole if
 """
 _LITTLE = 0.005
 """A replayed run counts as corrected for the cost of recording if it is shorter by more than this share."""
-_DAY_H = 24
+DAY_H = 24
 """Hours in a day."""
 _PYTORCH = ("aten::", "autograd::")
 """Beginnings of the names of PyTorch's own operators, which are not parts of the user's code."""
@@ -141,7 +141,7 @@ def worth(findings: Findings, row: Row) -> dict[str, str]:
     job, left = findings.job, row["base_ns"] - row["gain_ns"]
     said: dict[str, str] = {}
     if job.gpus:
-        hours = job.gpus * _DAY_H * row["gain_ns"] / row["base_ns"]
+        hours = job.gpus * DAY_H * row["gain_ns"] / row["base_ns"]
         said["gpu_hours_a_day"] = f"{hours:.3g} GPU-hours a day"
     steps = findings.steps["number"].nunique()
     for amount, word in ((job.batch, "samples"), (job.tokens, "tokens")):

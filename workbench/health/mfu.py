@@ -7,6 +7,7 @@ from tracegraph.queries.shapes.peak.job import Job
 from tracegraph.queries.shapes.peak.lacking import Facts, lacking
 from tracegraph.queries.shapes.peak.model_flops import PASSES
 from tracegraph.queries.shapes.peak.utilisation import per_rank
+from tracegraph.vocabulary.device_peaks import PUBLISHED_MFU
 from tracegraph.workbench.health.check import Check, Measured, Untold
 from tracegraph.workbench.text.text import format_ns
 
@@ -20,8 +21,7 @@ def mfu_check(stated: Job) -> Check:
         "Share of the peak of a GPU that the model's FLOPs reach (MFU), of the rank where it is smallest",
         "share",
         0.30,
-        "A choice. Large runs that were published reach more: PaLM 540B 46 % (Chowdhery et al., 2022), "
-        "Llama 3 405B 38 to 43 % (Llama team, 2024).",
+        f"A choice. Large runs that were published reach more: {PUBLISHED_MFU}.",
         "`tracegraph query peak_losses` says where the rest of the peak goes.",
         partial(_measure, stated),
         is_floor=True,

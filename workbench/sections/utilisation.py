@@ -8,8 +8,10 @@ import pandas as pd
 from tracegraph.queries.shapes.peak import losses
 from tracegraph.queries.shapes.peak.job import JOB_PARAMETERS
 from tracegraph.queries.shapes.peak.utilisation import missing_of
+from tracegraph.vocabulary.device_peaks import PUBLISHED_MFU
 from tracegraph.vocabulary.kernel_types import COMMUNICATION, COMPUTATION, MEMORY
 from tracegraph.workbench.findings.findings import Findings
+from tracegraph.workbench.findings.first_fix import DAY_H
 from tracegraph.workbench.sections.blocks import Block, Column, Plot, Table, Words
 from tracegraph.workbench.sections.gpu_time import COLOURS, IDLE
 from tracegraph.workbench.sections.section import GPU, Parameters, Scope, Section
@@ -72,10 +74,19 @@ def _content(findings: Findings) -> Sequence[Block]:
     missing = dict.fromkeys(one for text in steps["source"] for one in missing_of(str(text)))
     blocks += [Words(sentence, "note") for sentence in missing]
     if len(parts):
-        blocks += [_plot(parts), Table(_summed(parts), _LOSSES, "Where the time goes:", _NOTE)]
+        blocks += [_plot(parts), _table(_summed(parts), findings.job.gpus)]
     if steps["model_flops"].notna().any():
         blocks.append(Table(steps.head(_MOST_ROWS), _STEPS, "By rank and step:", long=True))
     return blocks
+
+
+def _table(parts: pd.DataFrame, gpus: int | None) -> Table:
+    """List the parts; with what each costs a day if the user says how many GPUs run the job."""
+    columns: Sequence[Column] = _LOSSES
+    if gpus:
+        parts = parts.assign(_hours=parts["share"] * gpus * DAY_H)
+        columns = (*_LOSSES[:3], Column("_hours", "GPU-hours a day", "amount"), *_LOSSES[3:])
+    return Table(parts, columns, "Where the time goes:", _NOTE)
 
 
 def _reached(steps: pd.DataFrame) -> Iterator[str]:
@@ -91,6 +102,7 @@ def _reached(steps: pd.DataFrame) -> Iterator[str]:
     peaks = sorted({_peak(row) for row in rows.to_dict("records")})
     share = format_share(done / max(whole, 1e-9))
     yield f"The model reaches {share} of the peak of its GPUs (MFU; {', '.join(peaks)}), over {over}."
+    yield f"Published training runs of large models reach {PUBLISHED_MFU}."
     again = int(rows["recomputed_flops"].fillna(0).sum())
     if again:
         counted = format_share(int(rows["counted_flops"].fillna(0).sum()) / max(whole, 1e-9))
