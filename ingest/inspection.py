@@ -13,6 +13,7 @@ from tracegraph.ingest.ranks.diagnosis import diagnose_job
 from tracegraph.ingest.ranks.job import build_job
 from tracegraph.ingest.ranks.rank_part import Part, understand
 from tracegraph.ingest.ranks.reading import try_parts
+from tracegraph.ingest.recorded import unanswered
 from tracegraph.ingest.sources.reading import read_ranks
 from tracegraph.ingest.sources.source import Source
 
@@ -32,6 +33,8 @@ class Inspection:
     findings: tuple[Finding, ...]
     ranks: tuple[int, ...] = ()
     """All ranks of a file that holds several."""
+    unanswered: tuple[tuple[str, str], ...] = ()
+    """What it cannot answer, and what to record for that."""
 
     def as_row(self) -> dict[str, object]:
         """Return the attributes in the form that JSON can hold."""
@@ -86,7 +89,7 @@ def _inspect_alone(
         parts = [understand(trace, integrity, IngestOptions(compared=False)) for trace, integrity in ranks]
     except InputError as error:
         return [error], None
-    inspections = [_inspect(part, part.rank) for part in parts]
+    inspections = [_inspect(part, part.rank, alone=len(parts) == 1) for part in parts]
     return [_all_of(inspections)], _inspect_job(parts) if len(parts) > 1 else None
 
 
@@ -109,7 +112,7 @@ def _all_of(ranks: Sequence[Inspection]) -> Inspection:
     )
 
 
-def _inspect(part: Part, rank: int) -> Inspection:
+def _inspect(part: Part, rank: int, *, alone: bool = False) -> Inspection:
     lanes = part.scene.lanes
     threads = int(lanes.is_thread.sum())
     return Inspection(
@@ -122,6 +125,7 @@ def _inspect(part: Part, rank: int) -> Inspection:
         memory_rows=len(part.allocations),
         window_ns=part.scene.window.end - part.scene.window.start,
         findings=tuple(part.integrity),
+        unanswered=tuple((one.question, one.record) for one in unanswered(part, alone=alone)),
     )
 
 

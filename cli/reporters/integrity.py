@@ -57,6 +57,13 @@ def print_inspection(console: Console, file: str, found: Inspection | InputError
     console.print()
     console.print(_table(found.findings) if found.findings else Text("Nothing odd was found.", style="green"))
     console.print()
+    if found.unanswered:
+        console.print(Text("It cannot answer, and what to record for that:", style="bold"))
+        rows = Table.grid(padding=(0, 2))
+        for question, record in found.unanswered:
+            rows.add_row("", Text(question), Text(record.replace("`", "")))
+        console.print(rows)
+        console.print()
 
 
 def print_job(console: Console, found: JobInspection | InputError) -> None:

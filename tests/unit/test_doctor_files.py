@@ -8,6 +8,7 @@ import pytest
 from tiny_job import rows_of_rank, write_trace
 
 from tracegraph.cli.main import main
+from tracegraph.ingest.recorded import OF_JOB, RECORDINGS
 from tracegraph.store.managed.java import java
 from tracegraph.workbench import progress_bar
 
@@ -138,3 +139,27 @@ def test_it_says_how_far_it_is(
     assert any(re.fullmatch("reading the files of all ranks: [0-3] of 3", line) for line in told)
     assert main(["--workspace", str(tmp_path / "workspace"), "--quiet", "doctor", *map(str, paths)]) == 0
     assert capsys.readouterr().err == ""
+
+
+EXAMPLES = Path(__file__).parents[2] / "examples" / "traces"
+
+
+@pytest.mark.parametrize(
+    ("name", "cannot"),
+    [
+        ("two_threads", ["with_stack", "ProfilerActivity", "profile_memory"]),
+        ("simulated_gpu", ["with_stack", "record_shapes", "profile_memory"]),
+    ],
+)
+def test_what_a_file_cannot_answer(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, cannot: list[str]
+) -> None:
+    doctor(tmp_path, EXAMPLES / f"{name}.json.gz", "--format", "json")
+    (found,) = json.loads(capsys.readouterr().out)
+    assert [re.findall(r"\w+", record)[0] for _, record in found["unanswered"]] == cannot
+
+
+def test_the_page_on_recording_has_each_question() -> None:
+    page = (EXAMPLES.parents[1] / "docs" / "record.md").read_text(encoding="utf-8")
+    rows = [f"| {one.question} | {one.record} | {one.without} |" for one in (*RECORDINGS, OF_JOB)]
+    assert "\n".join(rows) in page
