@@ -4,6 +4,7 @@ from functools import partial
 
 from tracegraph.base.errors import InputError
 from tracegraph.ingest.findings import Integrity
+from tracegraph.ingest.readers.drawn_text import draw_only_part
 from tracegraph.ingest.readers.event_rows import build_events
 from tracegraph.ingest.readers.nsight.annotations import read_annotations
 from tracegraph.ingest.readers.nsight.calls import read_calls, read_overheads, read_syncs
@@ -130,5 +131,6 @@ NSIGHT = TraceFormat(
     read=partial(read_only_part, _parts),
     holds=_holds,
     parts=_parts,
+    chrome_text=partial(draw_only_part, _parts),
 )
 """The format that `nsys export --type sqlite` writes."""

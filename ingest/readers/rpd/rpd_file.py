@@ -4,6 +4,7 @@ from functools import partial
 
 from tracegraph.base.errors import InputError
 from tracegraph.ingest.findings import Integrity
+from tracegraph.ingest.readers.drawn_text import draw_only_part
 from tracegraph.ingest.readers.event_rows import build_events
 from tracegraph.ingest.readers.rpd.process import CALLS, LINKS, WORK, Process, read_calls, read_work
 from tracegraph.ingest.readers.source_file import SourceFile
@@ -76,5 +77,6 @@ RPD = TraceFormat(
     read=partial(read_only_part, _parts),
     holds=_holds,
     parts=_parts,
+    chrome_text=partial(draw_only_part, _parts),
 )
 """The format of the databases that `runTracer.sh` and `rpd_tracer` write."""
