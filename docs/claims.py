@@ -1,10 +1,10 @@
-"""Write what was measured, and the worst cases, from benchmarks/results into docs/accuracy.md."""
+"""Write what was measured, and the worst cases, from benchmarks/results into the pages that claim it."""
 
 import re
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGE = ROOT / "docs" / "accuracy.md"
+PAGES = tuple(ROOT / "docs" / name for name in ("accuracy.md", "nsight.md"))
 RESULTS = ROOT / "benchmarks" / "results"
 _CLAIMS = re.compile(r"(<!-- claims ([\w-]+) -->\n).*?(<!-- /claims \2 -->)", re.DOTALL)
 _WORST = "Every "
@@ -36,4 +36,5 @@ def with_claims(page: str) -> str:
 
 
 if __name__ == "__main__":
-    PAGE.write_text(with_claims(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    for page in PAGES:
+        page.write_text(with_claims(page.read_text(encoding="utf-8")), encoding="utf-8")

@@ -71,9 +71,12 @@ def inspect_traces(
     if len(sources) == 1:
         return _inspect_alone(sources[0], limits)
     found = try_parts(sources, IngestOptions(limits, compared=False), progress)
-    parts = [one for one in found if isinstance(one, Part)]
+    parts = [part for one in found if not isinstance(one, InputError) for part in one]
     ranks = iter(placed_ranks(parts))
-    one_by_one = [_inspect(one, next(ranks) or 0) if isinstance(one, Part) else one for one in found]
+    one_by_one = [
+        one if isinstance(one, InputError) else _all_of([_inspect(part, next(ranks) or 0) for part in one])
+        for one in found
+    ]
     if len(parts) < 2:
         return one_by_one, None
     progress("joining the ranks", 0, 0)

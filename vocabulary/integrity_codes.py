@@ -293,8 +293,8 @@ CODES = {
     ),
     "columns_missing": Code(
         "warning",
-        "A database lacks columns without which rows of a table cannot be placed or joined.",
-        "Export the report again with the newest `nsys`.",
+        "A database lacks tables or columns without which rows cannot be placed or joined.",
+        "Export the report again with the newest `nsys`; record a `.rpd` again.",
     ),
     "cell_not_number": Code(
         "warning", "Cells of columns of numbers hold text or fractions; they are read as empty.", _TOOL

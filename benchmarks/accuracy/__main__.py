@@ -30,6 +30,7 @@ from benchmarks.accuracy.harder import (
 )
 from benchmarks.accuracy.jobs import describe_jobs, job_sets, judge_jobs
 from benchmarks.accuracy.markdown import find_block
+from benchmarks.accuracy.nsight import describe_forms, judge_forms, report_sets
 from benchmarks.accuracy.options import (
     ROOT,
     SHARED,
@@ -190,6 +191,28 @@ def vary(
         sets = damaged_sets(oracle, only, seeds, events)
         text = describe_damaged(list(counted(judge_damaged(oracle, sets, processes), len(sets))))
     block.write(text)
+
+
+@main.command()
+@simulated("nsight.md", seeds="0-1", events=10_000)
+@processes_option
+@click.option("--mix", "mixes", multiple=True, help="Options of the simulator, instead of the list.")
+def nsight(
+    *,
+    seeds: range,
+    events: int,
+    processes: int,
+    mixes: Sequence[str],
+    oracle_folder: Path,
+    folder: Path | None,
+    document: Path,
+) -> None:
+    """Score path and what-if of simulations written as reports of Nsight Systems, beside Kineto's."""
+    block = find_block(document, "nsight")
+    with open_oracle(oracle_folder, folder) as oracle:
+        sets = report_sets(oracle, mixes, seeds, events)
+        found = list(counted(judge_forms(oracle, sets, processes), len(sets)))
+    block.write(describe_forms(found))
 
 
 @main.command()

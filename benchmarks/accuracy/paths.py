@@ -20,6 +20,7 @@ from tracegraph.ingest.causal.graph.path_rows import path_rows
 from tracegraph.ingest.findings import Integrity
 from tracegraph.ingest.integrity.diagnosis import diagnose
 from tracegraph.ingest.readers import read_trace
+from tracegraph.ingest.trace import TraceFile
 from tracegraph.ingest.what_if.predictions.what_next import find_what_next
 
 _NULLABLE = {"margin_ns": "Int64", "source_index": "Int64"}
@@ -58,7 +59,11 @@ def path_in_columns(trace: Path) -> pd.DataFrame:
 def answer_in_columns(trace: Path) -> Answer:
     """Find path, what-if and warnings, without a database."""
     integrity = Integrity(trace.name)
-    file = read_trace(trace, integrity)
+    return answer_of(read_trace(trace, integrity), integrity)
+
+
+def answer_of(file: TraceFile, integrity: Integrity) -> Answer:
+    """Find path, what-if and warnings of a trace that was read; `integrity` holds what was odd in it."""
     model = build_model(*read_events(file), integrity)
     diagnose(model, integrity)
     codes = frozenset(finding.code for finding in integrity if finding.level != "info")

@@ -59,11 +59,11 @@ def agreed_ranks(parts: Sequence[Placed]) -> list[int]:
     for part, rank in zip(parts, placed_ranks(parts), strict=True):
         file = part.file
         if rank is None:
-            name = shlex.quote(PurePath(file.path).name)
+            name = shlex.quote(PurePath(file.path).name + (f"#{file.part}" if file.part else ""))
             raise InputError(
                 f"{file.path} does not say which rank it is, and the names of the files do not tell it",
-                f"say it for each file, as --rank-of {name}=0, or put it into the names, such as "
-                "rank3.json.gz",
+                f"say it for each, as --rank-of {name}=0"
+                + ("" if file.part else ", or put it into the names, such as rank3.json.gz"),
             )
         same = contents.setdefault((file.sha256, file.part), file)
         if same is not file:

@@ -105,7 +105,9 @@ def _result(future: Any, address: str) -> Outcome:
             f"a worker of {address} failed: {_said(error)}",
             f"install the same tracegraph on all workers ({_INSTALL}), and look into their logs",
         )
-    if isinstance(outcome, Exception) or (isinstance(outcome, Part) and outcome.is_whole):
+    if isinstance(outcome, Exception):
+        return outcome
+    if isinstance(outcome, list) and all(isinstance(one, Part) and one.is_whole for one in outcome):
         return outcome
     return InputError(
         f"a worker of {address} sent what is no part of a run ({type(outcome).__name__})",

@@ -21,8 +21,8 @@ from tracegraph.ingest.measures.measures import Measures, measure
 from tracegraph.ingest.options import DEFAULT_OPTIONS, IngestOptions
 from tracegraph.ingest.ranks.communication import COMMUNICATION_COLUMNS, with_communication
 from tracegraph.ingest.ranks.members import Member, find_members
-from tracegraph.ingest.sources.reading import read_source
-from tracegraph.ingest.sources.source import AnySource, as_source
+from tracegraph.ingest.sources.reading import read_ranks, read_source
+from tracegraph.ingest.sources.source import AnySource, Source, as_source
 from tracegraph.ingest.trace import STATED_COLUMNS, FileFacts, TraceFile, file_facts
 
 _STATED = (*STATED_COLUMNS, *WORK_COLUMNS, *COMMUNICATION_COLUMNS)
@@ -92,6 +92,12 @@ def read_part(
     source = as_source(trace_file)
     integrity = Integrity(source.name, options.limits)
     return understand(read_source(source, integrity), integrity, options)
+
+
+def read_all_parts(source: Source, options: IngestOptions = DEFAULT_OPTIONS) -> list[Part]:
+    """Do the same for each rank in a file of a job of several files, in the order of their ranks."""
+    ranks = read_ranks(source, Integrity(source.name, options.limits), of_job=True)
+    return [understand(trace, integrity, options) for trace, integrity in ranks]
 
 
 def understand(trace: TraceFile, integrity: Integrity, options: IngestOptions = DEFAULT_OPTIONS) -> Part:

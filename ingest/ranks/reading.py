@@ -169,14 +169,14 @@ def read_parts(
     progress: Progress = silent,
     read_all: ReadAll = read_here,
 ) -> list[Part]:
-    """Read the parts of all sources in their order, as `read_part` makes them.
+    """Read the parts of all sources in their order, as `read_all_parts` makes them.
 
     Raises
     ------
     InputError
         If a file cannot be used; the first error ends the reading of the rest.
     """
-    found: dict[int, Part] = {}
+    found: dict[int, list[Part]] = {}
     progress(_READING, 0, len(sources))
     with closing(read_all([Task(source, options) for source in sources])) as outcomes:
         for place, outcome in outcomes:
@@ -184,16 +184,16 @@ def read_parts(
                 raise outcome
             found[place] = outcome
             progress(_READING, len(found), len(sources))
-    return [found[place] for place in range(len(sources))]
+    return [part for place in range(len(sources)) for part in found[place]]
 
 
 def try_parts(
     sources: Sequence[Source],
     options: IngestOptions = DEFAULT_OPTIONS,
     progress: Progress = silent,
-) -> list[Part | InputError]:
-    """Read as `read_parts` does, but return the error in the place of a file that cannot be used."""
-    found: dict[int, Part | InputError] = {}
+) -> list[list[Part] | InputError]:
+    """Read as `read_parts` does, but return the parts of each file, or the error for which it has none."""
+    found: dict[int, list[Part] | InputError] = {}
     progress(_READING, 0, len(sources))
     for place, outcome in read_here([Task(source, options) for source in sources]):
         if isinstance(outcome, Exception) and not isinstance(outcome, InputError):

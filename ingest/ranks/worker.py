@@ -14,7 +14,7 @@ from typing import BinaryIO, Protocol, TypeVar
 from tracegraph.base.memory import give_back_memory, reuse_dropped_columns
 from tracegraph.ingest.options import IngestOptions
 from tracegraph.ingest.ranks.messages import receive, send
-from tracegraph.ingest.ranks.rank_part import Part, read_part
+from tracegraph.ingest.ranks.rank_part import Part, read_all_parts
 from tracegraph.ingest.sources.source import Source
 
 Result = TypeVar("Result")
@@ -41,14 +41,15 @@ class Task:
     options: IngestOptions
 
     def outcome(self) -> "Outcome":
-        """Read the part, and return it or the exception that was raised."""
+        """Read the parts in the file, and return them or the exception that was raised."""
         try:
-            return read_part(self.source, self.options)
+            return read_all_parts(self.source, self.options)
         except Exception as error:  # it is raised where the task came from
             return error
 
 
-Outcome = Part | Exception
+Outcome = list[Part] | Exception
+"""The ranks in a file, or why it cannot be used."""
 
 
 def main() -> None:

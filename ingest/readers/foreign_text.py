@@ -20,7 +20,7 @@ FLIGHT_RECORDER = (
     f"read it with `torchfrtrace`; for a report {RECORD}",
 )
 _ROCPROF = (
-    "the JSON of rocprofv3, which is not read",
+    "the JSON of a tool of rocprofiler-sdk other than rocprofv3, which is not read",
     f"{RECORD}: it records ROCm's kernels and calls, and the operators around them",
 )
 _KEY_AVERAGES = (

@@ -6,12 +6,14 @@ from tracegraph.ingest.readers.kineto.json_file import KINETO_JSON
 from tracegraph.ingest.readers.kineto.parquet_file import KINETO_PARQUET
 from tracegraph.ingest.readers.nsight.database_file import NSIGHT
 from tracegraph.ingest.readers.operations.operation_log import OPERATIONS
+from tracegraph.ingest.readers.rocprof.json_file import ROCPROF
+from tracegraph.ingest.readers.rpd.rpd_file import RPD
 from tracegraph.ingest.readers.source_file import SourceFile
 from tracegraph.ingest.readers.sqlite_file import refuse_database
 from tracegraph.ingest.readers.trace_format import TraceFormat
 from tracegraph.ingest.readers.unpacking import PACKED
 
-FORMATS: tuple[TraceFormat, ...] = (OPERATIONS, KINETO_PARQUET, NSIGHT, KINETO_JSON)
+FORMATS: tuple[TraceFormat, ...] = (OPERATIONS, KINETO_PARQUET, NSIGHT, RPD, ROCPROF, KINETO_JSON)
 """The formats in the order in which they are asked.
 
 The last one reads what no format knows, and says what is wrong with it.

@@ -1,5 +1,6 @@
 """Tables of an SQLite database that holds a trace: whole columns as arrays, whatever the cells hold."""
 
+import json
 import os
 import sqlite3
 from collections import Counter
@@ -15,11 +16,12 @@ import numpy as np
 from tracegraph.base.errors import InputError
 from tracegraph.ingest.arrays import Ints
 from tracegraph.ingest.causal.events.events import NONE
+from tracegraph.ingest.findings import Integrity
 from tracegraph.ingest.limits import Limits
 from tracegraph.ingest.readers.foreign_text import EXPORT, RECORD
 from tracegraph.ingest.readers.growing_columns import GrowingTexts
 from tracegraph.ingest.readers.source_file import DATABASE, SourceFile
-from tracegraph.ingest.text_columns import TextColumn
+from tracegraph.ingest.text_columns import TextColumn, text_column
 
 _PIECE = 1 << 16
 """Rows that are taken from the database at a time."""
@@ -93,6 +95,20 @@ class Database:
                 grown[name].extend([None] * count)
         found = {name: self._joined(f"{table}.{name}", parts[name]) for name in numbers}
         return Rows(count, found, {name: one.column() for name, one in grown.items()})
+
+    def look_up(self, table: str, columns: tuple[str, str], ids: Ints, longest: int) -> TextColumn:
+        """Find the texts of ids in a table with a number and a text; None where there is no such text."""
+        key, text = columns
+        distinct, codes = np.unique(ids, return_inverse=True)
+        found: dict[int, str] = {}
+        if self.has(table, *columns):
+            asked = json.dumps(distinct[distinct != NONE].tolist())
+            cells = f"{quoted(key)}, {text_cell(text, longest)}"
+            query = (
+                f"SELECT {cells} FROM {quoted(table)} WHERE {quoted(key)} IN (SELECT value FROM json_each(?))"
+            )
+            found = dict(self.ask(query, (asked,)))
+        return text_column(codes.reshape(-1), [found.get(one) for one in distinct.tolist()])
 
     def _joined(self, name: str, parts: list[Ints]) -> Ints:
         """Join the parts of a column, and count its cells that are no integers."""
@@ -194,3 +210,11 @@ def refuse_database(source: SourceFile) -> None:
         f"{source.path} is an SQLite database without the tables of a trace; it has {shown or 'none'}",
         f"of a report of Nsight Systems make one with `{EXPORT} REPORT.nsys-rep`; else {RECORD}",
     )
+
+
+def state_odd(database: Database, integrity: Integrity) -> None:
+    """Record how many cells of columns of numbers hold something else."""
+    odd = {name: count for name, count in database.odd.items() if count}
+    shown = ", ".join(f"{name} {count:,}" for name, count in list(odd.items())[:4])
+    message = f"cells of columns of numbers hold something else, and are read as empty: {shown}"
+    integrity.add("cell_not_number", sum(odd.values()), message)

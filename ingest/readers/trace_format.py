@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import BinaryIO
 
+from tracegraph.base.errors import InputError
 from tracegraph.ingest.findings import Integrity
 from tracegraph.ingest.limits import Limits
 from tracegraph.ingest.readers.chrome_text import ChromeDocument, ChromeText
@@ -26,6 +27,20 @@ class TracePart:
     read: Callable[[Integrity], TraceFile]
 
 
+Parts = Callable[[SourceFile, Integrity], Sequence[TracePart]]
+
+
+def read_only_part(parts: Parts, source: SourceFile, integrity: Integrity) -> TraceFile:
+    """Read the trace of a file that `parts` takes apart; InputError for a file of several ranks."""
+    found = parts(source, integrity)
+    if len(found) > 1:
+        names = ", ".join(part.name for part in found[:8])
+        raise InputError(
+            f"{source.path} holds {len(found)} ranks: processes {names}", "report on it as the job that it is"
+        )
+    return found[0].read(integrity)
+
+
 @dataclass(frozen=True)
 class TraceFormat:
     """One format: how its files are recognised and read; None for what cannot be done with it.
@@ -45,7 +60,7 @@ class TraceFormat:
     What is dropped, repaired or odd in a way that the columns do not show goes to the findings;
     `integrity.trace_checks` looks at the columns. InputError if the file cannot be read.
     """
-    parts: Callable[[SourceFile, Integrity], Sequence[TracePart]] | None = None
+    parts: Parts | None = None
     """Takes a file apart that may hold several ranks, in their order; None where a file is one trace."""
     chrome_text: Callable[[SourceFile], ChromeText] | None = None
     """Gives the file as text that Perfetto opens, for the overlay; of a damaged file what can be read."""

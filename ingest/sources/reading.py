@@ -65,14 +65,24 @@ def _orders_among(orders: pa.Table, events: pa.Table) -> pa.Table:
     return orders.filter(pc.is_in(orders["cause"], own))
 
 
-def read_ranks(source: Source, integrity: Integrity) -> list[tuple[TraceFile, Integrity]]:
+def read_ranks(
+    source: Source, integrity: Integrity, *, of_job: bool = False
+) -> list[tuple[TraceFile, Integrity]]:
     """Read a source like `read_source`, but a file of several merged ranks as one trace for each.
 
     The traces are in order of their ranks. Findings about the file as a whole go to the first of them.
+
+    Parameters
+    ----------
+    of_job
+        Whether other files of the job are read, too. A report's processes are then ranks of that job; a file
+        in which a tool merged ranks, whose numbers may be the tool's own, is refused.
     """
     parts = _read(source, integrity)
     if len(parts) > 1:
         _state_parts(parts)
+        if of_job:
+            return parts
         # Their order stands for what the file does not state, and the findings say so.
         return [(replace(trace, rank_stated=True), own) for trace, own in parts]
     trace = parts[0][0]
@@ -83,6 +93,8 @@ def read_ranks(source: Source, integrity: Integrity) -> list[tuple[TraceFile, In
             _state_merged(trace, merged, integrity)
         check_trace(trace, integrity)
         return [(trace, integrity)]
+    if of_job:
+        raise _several(source, len(merged.numbers))
     ranks = sorted(split(trace, merged), key=lambda part: part.rank)
     found = [
         (part, integrity if k == 0 else Integrity(integrity.file, integrity.limits))
@@ -142,11 +154,15 @@ def read_source(source: Source, integrity: Integrity) -> TraceFile:
     """
     ranks = read_ranks(source, integrity)
     if len(ranks) > 1:
-        raise InputError(
-            f"{source.shown} holds {len(ranks)} ranks itself, which a tool merged",
-            "report on it alone, or give the file of each rank",
-        )
+        raise _several(source, len(ranks))
     return ranks[0][0]
+
+
+def _several(source: Source, count: int) -> InputError:
+    return InputError(
+        f"{source.shown} holds {count} ranks itself, which a tool merged",
+        "report on it alone, or give the file of each rank",
+    )
 
 
 def _read(source: Source, integrity: Integrity) -> list[tuple[TraceFile, Integrity]]:

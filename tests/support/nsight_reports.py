@@ -90,7 +90,7 @@ def thread(number: int, process: int = PROCESS) -> int:
 
 
 def of_rows(rows: Iterable[tiny.Row], version: str = "3.25") -> Report:
-    """A report that says the same as rows of Kineto: annotations, calls, kernels, copies and sync rows."""
+    """A report that says the same as rows of Kineto, of each kind of rows that a report can have."""
     report = Report(version)
     for row in rows:
         _add(report, row)
@@ -103,6 +103,11 @@ def _add(report: Report, row: tiny.Row) -> None:
     on_thread = {**times, "globalTid": PROCESS | int(str(row["tid"]))}
     if category == "user_annotation":
         report.add("NVTX_EVENTS", **on_thread, eventType=59, text=name, domainId=0)
+        return
+    if category == "cpu_op":
+        sequence = row.get("sequence_number")
+        text = f"{name}, op_id = 7" if sequence is None else f"{name}, seq = {sequence}, op_id = 7"
+        report.add("NVTX_EVENTS", **on_thread, eventType=70, textId=report.text(text), domainId=0)
         return
     if category in ("cuda_runtime", "cuda_driver"):
         class_ = int(category == "cuda_driver")
@@ -120,6 +125,10 @@ def _add(report: Report, row: tiny.Row) -> None:
     }
     if category == "kernel":
         report.add(KERNEL, **place, demangledName=report.text(name))
+    elif category == "gpu_memcpy":
+        report.add(COPY, **place, bytes=row["bytes"], copyKind=1, srcKind=0, dstKind=2)
+    elif category == "gpu_memset":
+        report.add(SET, **place, bytes=row["bytes"], memKind=2)
     elif category == "cuda_sync":
         _add_sync(report, row, place)
     else:

@@ -23,16 +23,20 @@ _WAITS = {
     "cudaEventSynchronize": "Event Sync",
     "cudaStreamWaitEvent": "Stream Wait Event",
 }
-_SAID_BY_BOTH = ("user_annotation", "cuda_runtime", "kernel", "cuda_sync")
+_SAID_BY_BOTH = ("user_annotation", "cpu_op", "cuda_runtime", "kernel", "gpu_memcpy", "cuda_sync")
+_OPERATORS = {"op": "aten::relu", "fw": "aten::mm", "bw": "autograd::engine::evaluate_function: MmBackward0"}
+"""Names by which emit_nvtx tells operators, and the backward pass, for those of the random rows."""
 
 
 @st.composite
 def said_by_both(draw: st.DrawFn) -> list[tiny.Row]:
     """Random rows that a report can state, too, in the order that the reader gives them.
 
-    A report knows what a call waited for by the call's name. It has neither operators nor frames.
+    A report knows what a call waited for by the call's name. It has the operators of emit_nvtx, which says by
+    their names which are of the backward pass, and no frames of Python.
     """
-    chosen = [dict(row) for row in draw(rows()) if row["category"] in _SAID_BY_BOTH]
+    drawn = [_as_copy(row) if draw(st.booleans()) else row for row in draw(rows())]
+    chosen = [_named(row) for row in drawn if row["category"] in _SAID_BY_BOTH]
     calls = {row["correlation"]: row for row in chosen if row["category"] == "cuda_runtime"}
     kept = [_told(row, calls) if row["category"] == "cuda_sync" else row for row in chosen]
     for row in kept:
@@ -40,6 +44,22 @@ def said_by_both(draw: st.DrawFn) -> list[tiny.Row]:
             row |= {"pid": str(row["device"]), "tid": str(row["stream"])}
     assume(any(row["category"] != "cuda_sync" and row["start_ns"] != row["end_ns"] for row in kept))
     return sorted(kept, key=_place)
+
+
+def _as_copy(row: tiny.Row) -> tiny.Row:
+    """A kernel as a copy of 400 bytes, with the rate that the reader finds; any other row as it is."""
+    if row["category"] != "kernel":
+        return row
+    length = int(str(row["end_ns"])) - int(str(row["start_ns"]))
+    more = {"bytes": 400, "bandwidth": 400 * 10**9 // length if length > 0 else None}
+    return {**row, "category": "gpu_memcpy", "name": "Memcpy HtoD (Pageable -> Device)", **more}
+
+
+def _named(row: tiny.Row) -> tiny.Row:
+    """The row as a new one; of an operator with a name of PyTorch."""
+    if row["category"] != "cpu_op":
+        return dict(row)
+    return {**row, "name": _OPERATORS[str(row["name"])], "forward_thread": int(row["name"] == "bw")}
 
 
 def _told(row: tiny.Row, calls: dict[object, tiny.Row]) -> tiny.Row:
@@ -61,7 +81,8 @@ def _begin(row: tiny.Row) -> int:
 
 def _place(row: tiny.Row) -> tuple[object, ...]:
     start, end, pid, tid = (int(str(row[name])) for name in ("start_ns", "end_ns", "pid", "tid"))
-    return start, -end, pid, tid, row["category"], row["name"], row.get("correlation") or 0
+    sequence, correlation = (int(str(row.get(name) or 0)) for name in ("sequence_number", "correlation"))
+    return start, -end, pid, tid, row["category"], row["name"], correlation, sequence
 
 
 def _read(events: list[tiny.Row], version: str) -> TraceFile:
@@ -82,5 +103,11 @@ def test_a_report_gives_the_events_of_kineto(events: list[tiny.Row], version: st
 
 @settings(max_examples=8)
 @given(said_by_both())
-def test_the_path_tiles_and_a_replay_is_exact(events: list[tiny.Row]) -> None:
-    check_all(build_model(*read_events(_read(events, "3.25")), Integrity("report")))
+def test_the_graph_is_kineto_s_its_path_tiles_and_a_replay_is_exact(events: list[tiny.Row]) -> None:
+    found, expected = _read(events, "3.25"), tiny.trace(*events)
+    graph, same = tiny.tables(found), tiny.tables(expected)
+    for label in graph.nodes.keys() - {"Trace", "Run"}:  # those name the file
+        assert graph.nodes[label].to_pylist() == same.nodes[label].to_pylist(), label
+    for kind, found_edges in graph.relationships.items():
+        assert found_edges.to_pylist() == same.relationships[kind].to_pylist(), kind
+    check_all(build_model(*read_events(found), Integrity("report")))

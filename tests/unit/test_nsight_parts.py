@@ -19,6 +19,8 @@ from tracegraph.ingest.sources.source import Source
 from tracegraph.ingest.trace import TraceFile
 
 Parts = list[tuple[TraceFile, Integrity]]
+GIVEN = (("b.sqlite", 41), ("a.sqlite", 9), ("b.sqlite", 9), ("a.sqlite", 40))
+"""Processes of two reports in the order of their ranks, as a user may say it."""
 LOG = "node:{pid}:{pid} [0] NCCL INFO ncclCommInitRank comm 0x55 rank {rank} nranks {size} - Init COMPLETE\n"
 
 
@@ -81,6 +83,46 @@ def test_a_report_of_several_processes_is_a_job(tmp_path: Path) -> None:
     tables, manifest = ingest_run([path], "run", silent)
     assert [source["rank"] for source in manifest["sources"]] == [0, 1]  # type: ignore[attr-defined]
     assert tables.nodes["Trace"].num_rows == 2
+
+
+def _of_a_node(folder: Path, node: str, ranks: dict[int, int], later: int) -> Path:
+    """A report of a node whose clock is `later` ns ahead, with the rank of each process in NCCL's log."""
+    report = nsight_reports.Report()
+    name = report.text("ncclKernel_AllReduce_TREE_LL_Sum_float")
+    for pid in ranks:
+        process = PROCESS & ~0xFFFFFFFFFFFF | pid << 24
+        place = {"deviceId": 0, "contextId": 1, "streamId": 7, "globalPid": process, "correlationId": 1}
+        report.add(KERNEL, start=later + 30, end=later + 5000 + pid, **place, demangledName=name)
+        at = {"start": later + 10, "end": later + 20, "globalTid": thread(5, process)}
+        report.add(CALL, **at, eventClass=0, nameId=report.text("cudaLaunchKernel"), correlationId=1)
+    log = "".join(LOG.format(pid=pid, rank=rank, size=4) for pid, rank in ranks.items())
+    report.add("ProcessStreams", globalPid=PROCESS, contentId=report.text(log))
+    report.add("TARGET_INFO_SYSTEM_ENV", name="Hostname", value=node)
+    report.add("META_DATA_EXPORT", name="EXPORT_PARAM_TIME_NORMALIZE", value="true")
+    return report.write(folder / f"{node}.sqlite")
+
+
+def test_reports_of_several_nodes_are_one_job_whose_hosts_are_shifted(tmp_path: Path) -> None:
+    """Processes on two nodes may have the same numbers."""
+    nodes = [_of_a_node(tmp_path, "a", {9: 2, 40: 0}, 0), _of_a_node(tmp_path, "b", {9: 1, 41: 3}, 90_000)]
+    tables, manifest = ingest_run(nodes, "run", silent)
+    assert [source["rank"] for source in manifest["sources"]] == [0, 1, 2, 3]  # type: ignore[attr-defined]
+    rows = tables.nodes["Trace"].sort_by("rank")
+    offsets = rows["rank_offset_ns"].to_pylist()
+    assert offsets == pytest.approx([0, -90_000, 0, -90_000], abs=50)
+    assert offsets[1] == offsets[3]
+
+
+def test_processes_of_several_reports_that_state_no_rank_are_not_guessed(tmp_path: Path) -> None:
+    nodes = [_report(9, 40).write(tmp_path / "a.sqlite"), _report(9, 41).write(tmp_path / "b.sqlite")]
+    with pytest.raises(InputError, match="does not say which rank it is") as caught:
+        ingest_run(nodes, "run", silent)
+    assert "--rank-of 'a.sqlite#9'=0" in caught.value.hint
+    given = {f"{node}#{pid}": rank for rank, (node, pid) in enumerate(GIVEN)}
+    _, manifest = ingest_run(with_ranks([Source(str(node)) for node in nodes], given), "run", silent)
+    assert [source["path"][-8:] for source in manifest["sources"]] == [  # type: ignore[attr-defined]
+        f"{node}" for node, _ in GIVEN
+    ]
 
 
 def test_the_environment_names_the_rank_of_the_only_process(tmp_path: Path) -> None:

@@ -94,7 +94,8 @@ def test_a_scheduler_that_cannot_be_reached_is_one_line_soon(
 def test_a_result_that_is_no_part_of_a_run_is_refused(sent: object, files: list[Path]) -> None:
     part = read_part(files[0])
     assert part.is_whole
-    outcome = replace(part, stated=part.stated.select(["name"])) if sent == "half a part" else sent
+    half = [part, replace(part, stated=part.stated.select(["name"]))]
+    outcome = half if sent == "half a part" else sent
 
     class Done:
         def result(self) -> object:

@@ -94,7 +94,6 @@ DUMP = {"version": "2.5", "nccl_version": "2.21", "entries": [{"collective_seq_i
             "export",
         ),
         (json.dumps({"profiles": [], "x": 1, "shared": {"frames": []}}), "speedscope", "export"),
-        (json.dumps({"rocprofiler-sdk-tool": [{"metadata": {}}]}), "rocprofv3", "export_chrome_trace"),
         (json.dumps({"x": 1, "rocprofiler-sdk-json-tool": []}), "rocprofv3", "export_chrome_trace"),
         (json.dumps(DUMP), "flight recorder", "torchfrtrace"),
         (pickle.dumps(DUMP), "flight recorder", "torchfrtrace"),

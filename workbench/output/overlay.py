@@ -129,7 +129,7 @@ def _open(source: Source) -> ChromeText:
     integrity = Integrity(place.name)
     with local_copy(place, integrity) as path:
         opened = open_source(path, integrity, sha256=source.sha256)
-    form = format_of(opened)
-    if form.chrome_text is None:
-        raise InputError(f"nothing can be drawn into {form.name}")
-    return form.chrome_text(opened)
+        form = format_of(opened)
+        if form.chrome_text is None:
+            raise InputError(f"nothing can be drawn into {form.name}")
+        return form.chrome_text(opened)

@@ -1,12 +1,13 @@
 """NVTX ranges of a report as annotations; those that PyTorch's emit_nvtx makes are operators."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 
 from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.causal.events.events import NONE
-from tracegraph.ingest.readers.nsight.event_rows import EventRows, join_texts
+from tracegraph.ingest.readers.event_rows import EventRows, join_texts
 from tracegraph.ingest.readers.nsight.report import RANGES, Report, thread_of
 from tracegraph.ingest.text_columns import TextColumn, text_column
 from tracegraph.vocabulary.categories import Role, names_of
@@ -16,10 +17,16 @@ _OF_RANGES = (59, 60, 70)
 _MARK, _DOMAIN = 34, 75
 """The eventType of a moment, and of the row that names a domain."""
 _OPERATOR = re.compile(
-    r"(?P<name>.+?), seq = (?P<sequence>\d{1,18})(?:, op_id = \d+)?"
+    r"(?P<name>.+?)(?:, seq = (?P<sequence>\d{1,18}))?(?P<number>, op_id = \d+)?"
     r"(?:, sizes = (?P<sizes>\[[\d\[\], ]*\]))?(?:, input_op_ids = .*)?"
 )
-"""What `torch.autograd.profiler.emit_nvtx` writes of an operator (getNvtxStr in PyTorch's sources)."""
+"""What `torch.autograd.profiler.emit_nvtx` writes (getNvtxStr in PyTorch's sources).
+
+An operator outside of autograd has no sequence number. So have the user's own `record_function`, which are
+numbered, too, and remain annotations.
+"""
+_OF_LIBRARY = re.compile(r"\w+::\S")
+"""How names of operators begin: with the library that registers them."""
 _ENGINE = re.compile(r"autograd::engine::|\w+Backward\d*$")
 """How names of operators of the backward pass begin, or what they are."""
 (_ANNOTATION,), (_RUN,) = names_of(Role.ANNOTATION), names_of(Role.OPERATOR)
@@ -68,22 +75,33 @@ def _with_domains(text: TextColumn, domain: Ints, names: Flags) -> TextColumn:
 
 def _operators(ranges: EventRows) -> list[EventRows]:
     """Read the ranges that emit_nvtx made as operators, with their sequence numbers and shapes."""
-    found = [_OPERATOR.fullmatch(text or "") for text in ranges.name.values]
-    chosen = ranges.name.matching(np.array([one is not None for one in found], dtype=bool))
-    if not chosen.any():
+    found = [_made_by_torch(text or "") for text in ranges.name.values]
+    if not any(found):
         return [ranges]
-    mine = ranges.take(chosen)
-    codes = mine.name.codes
-    names = ["" if one is None else one["name"] for one in found]
-    sequence = np.array([NONE if one is None else int(one["sequence"]) for one in found])
-    backward = np.array([int(bool(_ENGINE.match(name))) for name in names])
-    shapes = [None if one is None or one["sizes"] is None else one["sizes"].replace(" ", "") for one in found]
-    operators = EventRows(
-        _RUN,
-        text_column(codes, names),
-        *(mine.start, mine.end, mine.outer, mine.inner),
-        {"sequence_number": sequence[codes], "forward_thread": backward[codes]},
-        {"shapes": text_column(codes, shapes)},
-        open_end=True,
+    names = [
+        text if one is None else one["name"] for text, one in zip(ranges.name.values, found, strict=True)
+    ]
+    is_operator = [one is not None and _is_operator(one) for one in found]
+    chosen = ranges.name.matching(np.array(is_operator, dtype=bool))
+    codes = ranges.name.codes
+    named = replace(ranges, name=text_column(codes, names))
+    sequence = np.array([int(one["sequence"]) if one and one["sequence"] else NONE for one in found])
+    backward = np.array([int(bool(_ENGINE.match(name or ""))) for name in names])
+    shapes = [one["sizes"].replace(" ", "") if one and one["sizes"] else None for one in found]
+    operators = replace(
+        named,
+        category=_RUN,
+        numbers={"sequence_number": sequence[codes], "forward_thread": backward[codes]},
+        texts={"shapes": text_column(codes, shapes)},
     )
-    return [ranges.take(~chosen), operators]
+    return [named.take(~chosen), operators.take(chosen)]
+
+
+def _made_by_torch(text: str) -> re.Match[str] | None:
+    """Take apart a text of emit_nvtx; None for any other."""
+    found = _OPERATOR.fullmatch(text)
+    return found if found and (found["sequence"] or found["number"]) else None
+
+
+def _is_operator(found: re.Match[str]) -> bool:
+    return bool(found["sequence"] or _OF_LIBRARY.match(found["name"]))

@@ -9,7 +9,7 @@ import pandas as pd
 from tracegraph.ingest.array_tables import find_positions
 from tracegraph.ingest.arrays import Ints
 from tracegraph.ingest.causal.events.events import NONE
-from tracegraph.ingest.readers.nsight.event_rows import EventRows, join_texts
+from tracegraph.ingest.readers.event_rows import EventRows, join_texts
 from tracegraph.ingest.readers.nsight.report import (
     CALLS,
     OVERHEADS,

@@ -4,9 +4,10 @@ from functools import partial
 
 from tracegraph.base.errors import InputError
 from tracegraph.ingest.findings import Integrity
+from tracegraph.ingest.readers.drawn_text import draw_only_part
+from tracegraph.ingest.readers.event_rows import build_events
 from tracegraph.ingest.readers.nsight.annotations import read_annotations
 from tracegraph.ingest.readers.nsight.calls import read_calls, read_overheads, read_syncs
-from tracegraph.ingest.readers.nsight.event_rows import build_events
 from tracegraph.ingest.readers.nsight.gpu_work import read_gpu_work
 from tracegraph.ingest.readers.nsight.machine import (
     read_devices,
@@ -27,8 +28,8 @@ from tracegraph.ingest.readers.nsight.report import (
 )
 from tracegraph.ingest.readers.nsight.system_calls import read_system_calls
 from tracegraph.ingest.readers.source_file import SourceFile
-from tracegraph.ingest.readers.sqlite_file import has_tables, is_database, open_database
-from tracegraph.ingest.readers.trace_format import TraceFormat, TracePart
+from tracegraph.ingest.readers.sqlite_file import has_tables, is_database, open_database, state_odd
+from tracegraph.ingest.readers.trace_format import TraceFormat, TracePart, read_only_part
 from tracegraph.ingest.trace import FLOW_SCHEMA, TraceFile
 
 _OWN = ("META_DATA_EXPORT", "TARGET_INFO_SESSION_START_TIME", "ANALYSIS_DETAILS", KERNELS, CALLS, RANGES)
@@ -74,18 +75,6 @@ def _parts(source: SourceFile, integrity: Integrity) -> list[TracePart]:
     return [TracePart(str(one.pid), partial(_read_process, source, one.process, alone)) for one in reports]
 
 
-def _read(source: SourceFile, integrity: Integrity) -> TraceFile:
-    """Read the report of one process; InputError for one of several."""
-    parts = _parts(source, integrity)
-    if len(parts) > 1:
-        names = ", ".join(part.name for part in parts[:8])
-        raise InputError(
-            f"{source.path} is a report of {len(parts)} ranks: processes {names}",
-            "report on it as the job that it is",
-        )
-    return parts[0].read(integrity)
-
-
 def _read_process(source: SourceFile, process: int, alone: bool, integrity: Integrity) -> TraceFile:
     report = Report(open_database(source), process, integrity)
     work = read_gpu_work(report)
@@ -95,7 +84,7 @@ def _read_process(source: SourceFile, process: int, alone: bool, integrity: Inte
     found += read_system_calls(report, calls)
     integrity.limits.check_events(source.path, sum(map(len, found)))
     events = build_events(found, integrity)
-    _state_odd(source, integrity)
+    state_odd(report.database, integrity)
     devices, memory = read_devices(report)
     name = read_process_name(report)
     standing = find_standing(report, alone)
@@ -135,19 +124,13 @@ def _state_missing(source: SourceFile, integrity: Integrity) -> None:
     integrity.add("columns_missing", len(broken), message)
 
 
-def _state_odd(source: SourceFile, integrity: Integrity) -> None:
-    odd = {name: count for name, count in open_database(source).odd.items() if count}
-    shown = ", ".join(f"{name} {count:,}" for name, count in list(odd.items())[:4])
-    message = f"cells of columns of numbers hold something else, and are read as empty: {shown}"
-    integrity.add("cell_not_number", sum(odd.values()), message)
-
-
 NSIGHT = TraceFormat(
     name="Nsight Systems SQLite",
     suffixes=(".sqlite", ".sqlite.gz"),
     sniff=is_database,
-    read=_read,
+    read=partial(read_only_part, _parts),
     holds=_holds,
     parts=_parts,
+    chrome_text=partial(draw_only_part, _parts),
 )
 """The format that `nsys export --type sqlite` writes."""

@@ -7,7 +7,7 @@ import pandas as pd
 
 from tracegraph.ingest.arrays import Ints
 from tracegraph.ingest.causal.events.events import NONE
-from tracegraph.ingest.readers.nsight.event_rows import EventRows, number_texts
+from tracegraph.ingest.readers.event_rows import EventRows, copy_rates, number_texts
 from tracegraph.ingest.readers.nsight.report import COPIES, GRAPHS, KERNELS, SETS, Report
 from tracegraph.ingest.readers.sqlite_file import Rows
 from tracegraph.ingest.text_columns import TextColumn, text_column
@@ -23,7 +23,6 @@ _MEMORY = ("Pageable", "Pinned", "Device", "Array", "Managed", "Device Static", 
 """What srcKind, dstKind and memKind are."""
 _OWN_STREAMS = 1 << 20
 """What is added to a stream's number for each further context of its device that has this number, too."""
-_SECOND = 10**9
 (_KERNEL,), (_COPY,), (_SET,) = names_of(Role.KERNEL), names_of(Role.COPY), names_of(Role.MEMSET)
 
 
@@ -53,20 +52,13 @@ def _work(category: str, rows: Rows, name: TextColumn) -> EventRows:
         "stream": rows["streamId"],
     }
     if "bytes" in rows.numbers:
-        numbers |= {"bytes": rows["bytes"], "bandwidth": _rates(rows)}
+        numbers |= {
+            "bytes": rows["bytes"],
+            "bandwidth": copy_rates(rows["start"], rows["end"], rows["bytes"]),
+        }
     # Work without a device is on the first one: a row without a place could not be shown at all.
     device = np.where(rows["deviceId"] == NONE, 0, rows["deviceId"])
     return EventRows(category, name, rows["start"], rows["end"], device, rows["streamId"], numbers)
-
-
-def _rates(rows: Rows) -> Ints:
-    """Calculate bytes a second, as Kineto states them; `NONE` where size or time is unknown."""
-    length = (rows["end"] - rows["start"]).astype(np.float64)
-    size = rows["bytes"]
-    known = (rows["start"] != NONE) & (rows["end"] > rows["start"]) & (size >= 0)
-    rates = np.where(known, size * float(_SECOND) / np.where(known, length, 1.0), 0.0)
-    known &= rates < np.float64(1 << 62)
-    return np.where(known, rates.astype(np.int64), NONE)
 
 
 def _copy_names(rows: Rows) -> TextColumn:

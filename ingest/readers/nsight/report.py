@@ -1,6 +1,5 @@
 """One process of a report: rows of its tables, and the texts that stand for their numbers."""
 
-import json
 from dataclasses import dataclass
 from typing import Literal
 
@@ -10,8 +9,8 @@ from tracegraph.ingest.arrays import Ints
 from tracegraph.ingest.causal.events.events import NONE
 from tracegraph.ingest.findings import Integrity
 from tracegraph.ingest.limits import Limits
-from tracegraph.ingest.readers.sqlite_file import Database, Rows, text_cell
-from tracegraph.ingest.text_columns import TextColumn, text_column
+from tracegraph.ingest.readers.sqlite_file import Database, Rows
+from tracegraph.ingest.text_columns import TextColumn
 
 KERNELS, COPIES, SETS, GRAPHS, CALLS, SYNCS, RECORDS, OVERHEADS = (
     f"CUPTI_ACTIVITY_KIND_{kind}"
@@ -62,14 +61,7 @@ class Report:
 
     def names(self, ids: Ints) -> TextColumn:
         """Find the texts of ids; None where there is no such text."""
-        distinct, codes = np.unique(ids, return_inverse=True)
-        found: dict[int, str] = {}
-        if self.database.has("StringIds", "id", "value"):
-            asked = json.dumps(distinct[distinct != NONE].tolist())
-            text = text_cell("value", self.limits.text)
-            query = f"SELECT id, {text} FROM StringIds WHERE id IN (SELECT value FROM json_each(?))"
-            found = dict(self.database.ask(query, (asked,)))
-        return text_column(codes.reshape(-1), [found.get(one) for one in distinct.tolist()])
+        return self.database.look_up("StringIds", ("id", "value"), ids, self.limits.text)
 
 
 def thread_of(global_ids: Ints) -> Ints:

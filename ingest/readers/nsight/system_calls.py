@@ -8,7 +8,7 @@ import numpy as np
 from tracegraph.ingest.arrays import Flags
 from tracegraph.ingest.causal.events.events import NONE
 from tracegraph.ingest.intervals import Spans, covered
-from tracegraph.ingest.readers.nsight.event_rows import EventRows
+from tracegraph.ingest.readers.event_rows import EventRows
 from tracegraph.ingest.readers.nsight.report import SYSTEM_CALLS, Report, thread_of
 from tracegraph.vocabulary.categories import Role, names_of
 from tracegraph.vocabulary.runtime_calls import waits_in_system

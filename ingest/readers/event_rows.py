@@ -1,10 +1,11 @@
-"""Rows of all tables of a report as one table of events, in the same order however they were stored."""
+"""Rows of all tables of a database as one table of events, in the same order however they were stored."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 
 from tracegraph.ingest.arrays import Flags, Ints
@@ -16,6 +17,7 @@ from tracegraph.ingest.trace import EVENT_NUMBERS, EVENT_SCHEMA, table_in
 
 _LARGEST = 1 << 61
 """Times are brought between this and its negative, ns, so that no difference of two overflows."""
+_SECOND = 10**9
 _OF_ROWS = ("source_index", "start_ns", "end_ns")
 _NUMBERS = tuple(name for name in EVENT_NUMBERS if name not in _OF_ROWS)
 
@@ -74,6 +76,15 @@ def number_texts(numbers: Ints) -> TextColumn:
     return text_column(codes.reshape(-1), [str(number) for number in distinct.tolist()])
 
 
+def copy_rates(start: Ints, end: Ints, size: Ints) -> Ints:
+    """Calculate bytes a second, as Kineto states them; `NONE` where size (bytes) or time (ns) is unknown."""
+    length = (end - start).astype(np.float64)
+    known = (start != NONE) & (end > start) & (size >= 0)
+    rates = np.where(known, size * float(_SECOND) / np.where(known, length, 1.0), 0.0)
+    known &= rates < np.float64(1 << 62)
+    return np.where(known, rates.astype(np.int64), NONE)
+
+
 def build_events(parts: Sequence[EventRows], integrity: Integrity, first: int = 0) -> pa.Table:
     """Make a table in EVENT_SCHEMA of the usable rows of all parts, by their start; others are counted.
 
@@ -96,8 +107,8 @@ def build_events(parts: Sequence[EventRows], integrity: Integrity, first: int = 
     order = rows[_in_time(start, end, name, (category, outer, inner), rows)]
     columns: dict[str, pa.Array[Any]] = {
         "source_index": pa.array(np.arange(first, first + len(order))),
-        "name": name.take(order).arrow(),
-        "category": category.take(order).arrow(),
+        "name": _by_appearance(name.take(order)).arrow(),
+        "category": _by_appearance(category.take(order)).arrow(),
         "pid": number_texts(outer[order]).arrow(),
         "tid": number_texts(inner[order]).arrow(),
         "start_ns": pa.array(start[order]),
@@ -140,6 +151,12 @@ def _in_time(
     category, outer, inner = place
     keys = [_ranked(name)[rows], _ranked(category)[rows], inner[rows], outer[rows], -end[rows], start[rows]]
     return np.lexsort(keys)
+
+
+def _by_appearance(column: TextColumn) -> TextColumn:
+    """Give codes to texts in the order of their first rows, so that rows alone decide a graph's numbers."""
+    codes, kept = pd.factorize(column.codes)
+    return text_column(np.asarray(codes, dtype=np.int64), column.values[kept].tolist())
 
 
 def _ranked(column: TextColumn) -> Ints:

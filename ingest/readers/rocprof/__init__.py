@@ -1,0 +1,1 @@
+"""Results of rocprofv3 as JSON, which record ROCm."""

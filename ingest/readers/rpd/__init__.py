@@ -1,0 +1,1 @@
+"""Databases of rocmProfileData (`.rpd`), which record ROCm."""
