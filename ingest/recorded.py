@@ -118,13 +118,16 @@ OF_JOB = Recording(
 )
 """The question that one file alone cannot answer."""
 
+_OF_OTHERS = ("nsight_version", "rpd_schema")
+"""Versions that files of other profilers state, which may hold PyTorch's operators (`emit_nvtx`), too."""
+
 
 def unanswered(part: Part, *, alone: bool = True) -> list[Recording]:
-    """Return what the file of a rank cannot answer; nothing if it holds no operators of PyTorch.
+    """Return what the file of a rank cannot answer; nothing if PyTorch's profiler did not record it.
 
     `alone`: it is the only file of its job that is here.
     """
-    if not _has(Role.OPERATOR)(part):
+    if not _has(Role.OPERATOR)(part) or any(one in part.file.versions for one in _OF_OTHERS):
         return []
     asked = (*RECORDINGS, OF_JOB) if alone else RECORDINGS
     return [one for one in asked if one.matters(part) and not one.is_there(part)]

@@ -2,13 +2,17 @@
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from tiny_job import rows_of_rank, write_trace
 
 from tracegraph.cli.main import main
-from tracegraph.ingest.recorded import OF_JOB, RECORDINGS
+from tracegraph.ingest.findings import Integrity
+from tracegraph.ingest.ranks.rank_part import understand
+from tracegraph.ingest.readers import read_trace
+from tracegraph.ingest.recorded import OF_JOB, RECORDINGS, unanswered
 from tracegraph.store.managed.java import java
 from tracegraph.workbench import progress_bar
 
@@ -163,3 +167,11 @@ def test_the_page_on_recording_has_each_question() -> None:
     page = (EXAMPLES.parents[1] / "docs" / "record.md").read_text(encoding="utf-8")
     rows = [f"| {one.question} | {one.record} | {one.without} |" for one in (*RECORDINGS, OF_JOB)]
     assert "\n".join(rows) in page
+
+
+def test_the_report_of_another_profiler_is_not_told_options_of_pytorch() -> None:
+    path, integrity = EXAMPLES / "simulated_gpu.json.gz", Integrity("t")
+    part = understand(read_trace(path, integrity), integrity)
+    assert unanswered(part) != []
+    versions = {**part.file.versions, "nsight_version": "2026.2"}
+    assert unanswered(replace(part, file=replace(part.file, versions=versions))) == []
