@@ -22,6 +22,7 @@ SESSIONS = 2
 SHAPING = (
     "tracegraph.queries.shapes",
     "tracegraph.queries.shapes.links",
+    "tracegraph.queries.shapes.parallel",
     "tracegraph.queries.shapes.peak",
     "tracegraph.queries.shapes.transfers",
     "tracegraph.vocabulary",

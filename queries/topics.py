@@ -152,6 +152,7 @@ TOPICS = (
             "potential_stragglers",
             "operation_stragglers",
             "late_causes",
+            "pipeline",
             "path_ranks",
             "rank_work",
             "rank_gaps",

@@ -2711,6 +2711,53 @@ class RunQueries(Asking):
             StoreError: the server failed.
         """
 
+    def pipeline(
+        self,
+        *,
+        start_ns: int | None = None,
+        end_ns: int | None = None,
+        micro_batches: int | None = None,
+        chunks: int = 1,
+        step: int | None = None,
+        phase: str | None = None,
+        occurrence: int | None = None,
+        rank: int | None = None,
+    ) -> pd.DataFrame:
+        """What the stages of a pipeline compute in each step, and their bubble beside that of schedules.
+
+        Parameters:
+            start_ns: start of the window, ns
+            end_ns: end of the window, ns
+            micro_batches: of a step; null: counted
+            chunks: parts of the model on each stage, of an interleaved schedule
+            step: number of a step: the window of this step
+            phase: phase, of the step where there are steps: data loading, zero grad, forward, backward, optimizer; its window
+            occurrence: which phase of that name, 1 the first; by default the last
+            rank: rank of that step or phase, by default the one that ends it last
+
+        Without a step, a phase or a window of its own it is about the whole run.
+
+        Columns:
+            rank (int64): rank of the process
+            stage (int64): its place in the pipeline, from 0, by when it begins to compute
+            step (int64, may be missing): number of the step, null for the whole window where there are no steps
+            span_ns (int64): from the first to the last work of any stage in the step, ns
+            micro_batches (int64, may be missing): micro-batches of the step; null where neither rows nor you say it
+            forward_ns (int64): computing outside backward passes, ns
+            backward_ns (int64, may be missing): computing in backward passes, ns; null where none is found
+            transfer_ns (int64, may be missing): messages beside computing once both sides have come, ns; null: unknown
+            bubble_ns (int64): rest of the span: the stage neither computes nor transfers, ns
+            bubble_share (float64): the same as a share of the span, 0..1
+            expected_1f1b (float64, may be missing): (p - 1)/(m + p - 1) of p even stages and m micro-batches, GPipe's, too
+            expected_interleaved (float64, may be missing): (p - 1)/(v·m + p - 1) with v chunks a stage; null for one chunk
+            excess (float64, may be missing): bubble share less that expected of the schedule
+            is_most (bool): whether transfers may be in the bubble: the other sides are not known
+
+        Raises:
+            InputError: a value is not allowed, or there is no such run, step or rank.
+            StoreError: the server failed.
+        """
+
     def potential_stragglers(
         self,
         *,
