@@ -128,6 +128,7 @@ TOPICS = (
             "communicators",
             "channels",
             "nccl_advice",
+            "ddp_buckets",
         ),
     ),
     Topic(

@@ -434,6 +434,35 @@ class RunQueries(Asking):
             StoreError: the server failed.
         """
 
+    def ddp_buckets(
+        self,
+        *,
+        rank: int | None = None,
+    ) -> pd.DataFrame:
+        """The buckets in which data-parallel ranks reduce gradients: when each is ready, waits, transfers and is exposed.
+
+        Parameters:
+            rank: rank of the process, null for all
+
+        Columns:
+            rank (int64): rank of the process
+            step (int64, may be missing): number of the step, null where there are no steps
+            pass (int64): which backward pass of the step it is, counted from 1
+            bucket (int64): place of the bucket in the pass, from 0, by when it is ready
+            elements (int64, may be missing): gradients in it, where the file says it
+            bytes (int64, may be missing): data of it, where elements and type are known, B
+            ready_ns (int64): when its reduction was handed over, ns
+            start_ns (int64): when that began, ns
+            end_ns (int64): when it ended, ns
+            waited_ns (int64, may be missing): how long it waited for the last rank, ns; null where ranks are missing
+            transfer_ns (int64, may be missing): how long it then transferred, ns; null where ranks are missing
+            exposed_ns (int64, may be missing): how long nothing was computed meanwhile, ns
+
+        Raises:
+            InputError: a value is not allowed, or there is no such run, step or rank.
+            StoreError: the server failed.
+        """
+
     def dependency_counts(
         self,
     ) -> pd.DataFrame:
