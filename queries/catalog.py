@@ -22,7 +22,9 @@ SESSIONS = 2
 SHAPING = (
     "tracegraph.queries.shapes",
     "tracegraph.queries.shapes.links",
+    "tracegraph.queries.shapes.parallel",
     "tracegraph.queries.shapes.peak",
+    "tracegraph.queries.shapes.transfers",
     "tracegraph.vocabulary",
 )
 """Packages whose text decides how rows are shaped."""

@@ -24,9 +24,9 @@ open_folder() { # folder: where everything goes, with a workspace of its own for
     echo "Everything goes into $out"
 }
 
-job() { # module, options...: two ranks of it on this machine
-    say "torchrun --standalone --nproc-per-node 2 -m $*"
-    python3 -m torch.distributed.run --standalone --nproc-per-node 2 -m "$@"
+job() { # module, options...: two ranks of it on this machine, or as many as `ranks` says
+    say "torchrun --standalone --nproc-per-node ${ranks:-2} -m $*"
+    python3 -m torch.distributed.run --standalone --nproc-per-node "${ranks:-2}" -m "$@"
 }
 
 ask() { # a command of tracegraph

@@ -17,6 +17,7 @@ from tracegraph.queries.shapes.inside import IDLE_COLUMNS, INSIDE_COLUMNS, path_
 from tracegraph.queries.shapes.lateness import LATE_COLUMNS, late_causes
 from tracegraph.queries.shapes.links.queries import LINK_USE
 from tracegraph.queries.shapes.outline import OUTLINE_COLUMNS, path_outline
+from tracegraph.queries.shapes.parallel.queries import PARALLEL
 from tracegraph.queries.shapes.peak.queries import PEAK_USE
 from tracegraph.queries.shapes.phase_sums import PHASE_COLUMNS, phase_paths
 from tracegraph.queries.shapes.replay_rows import (
@@ -37,6 +38,7 @@ from tracegraph.queries.shapes.series import (
     queue_length_series,
 )
 from tracegraph.queries.shapes.stragglers import STRAGGLER_COLUMNS, potential_stragglers
+from tracegraph.queries.shapes.transfers.queries import TRANSFERS
 from tracegraph.queries.shapes.unclear_time import unclear_parts
 from tracegraph.vocabulary.categories import GAP
 from tracegraph.vocabulary.step_names import counted_as
@@ -412,5 +414,7 @@ DERIVED = (
     ),
     *PEAK_USE,
     *LINK_USE,
+    *TRANSFERS,
+    *PARALLEL,
     *DIFFERENCES,
 )

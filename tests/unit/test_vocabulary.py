@@ -13,11 +13,12 @@ from tracegraph.store.schema.node_labels import SEGMENT_KINDS
 from tracegraph.store.schema.schema import DEPENDENCIES
 from tracegraph.vocabulary import categories, gaps, mechanisms
 from tracegraph.vocabulary.categories import ANY_OTHER, CATEGORIES, Role, find_category, is_known
-from tracegraph.vocabulary.collectives import CAUSES
+from tracegraph.vocabulary.collectives import CAUSES, KIND
 from tracegraph.vocabulary.evidence import EVIDENCE
 from tracegraph.vocabulary.gaps import GAP_NAMES
 from tracegraph.vocabulary.kernel_types import IDLE_CATEGORIES, KERNEL_TYPES, OTHERS
 from tracegraph.vocabulary.mechanisms import MECHANISMS
+from tracegraph.vocabulary.phases import PHASE_NAMES
 from tracegraph.vocabulary.step_names import STEP_PREFIX, step_number
 
 ROOT = Path(__file__).parents[2]
@@ -30,7 +31,7 @@ MODULES = [
 ]
 VALUES = {
     *(*SEGMENT_KINDS, *EVIDENCE, *CAUSES, "thread", "stream", "ready", "[]", "{}", r"\n", STEP_PREFIX),
-    *(*KERNEL_TYPES, *IDLE_CATEGORIES, OTHERS, "call", "delay", "CPU", "GPU"),
+    *(*KIND, *PHASE_NAMES, *KERNEL_TYPES, *IDLE_CATEGORIES, OTHERS, "call", "delay", "CPU", "GPU"),
     *(" overlapping ", "", "|", ",", " -> "),
 }
 """Texts in Cypher that are no names: kinds of things, a state of runs, JSON, steps, and what joins names."""
@@ -48,6 +49,7 @@ HOMONYMS = {
     *(("ingest/trace.py", word) for word in ("collective",)),
     *(("ingest/integrity/trace_checks.py", word) for word in ("collective",)),
     *(("ingest/tables/graph.py", word) for word in ("Trace",)),
+    *(("ingest/tables/companions.py", word) for word in ("Trace",)),
     *(("ingest/tables/nodes.py", word) for word in ("Trace",)),
     *(("ingest/what_if/graph/facts.py", word) for word in ("Trace",)),
     *(("ingest/what_if/scenarios/keep.py", word) for word in ("Trace",)),

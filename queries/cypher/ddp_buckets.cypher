@@ -1,0 +1,34 @@
+// The buckets in which data-parallel ranks reduce gradients: when each is ready, waits, transfers and is exposed.
+// @param run STRING name of the run
+// @param rank INTEGER? rank of the process, null for all
+// @column rank INTEGER rank of the process
+// @column step INTEGER? number of the step, null where there are no steps
+// @column pass INTEGER which backward pass of the step it is, counted from 1
+// @column bucket INTEGER place of the bucket in the pass, from 0, by when it is ready
+// @column elements INTEGER? gradients in it, where the file says it
+// @column bytes INTEGER? data of it, where elements and type are known, B
+// @column ready_ns INTEGER when its reduction was handed over, ns
+// @column start_ns INTEGER when that began, ns
+// @column end_ns INTEGER when it ended, ns
+// @column waited_ns INTEGER? how long it waited for the last rank, ns; null where ranks are missing
+// @column transfer_ns INTEGER? how long it then transferred, ns; null where ranks are missing
+// @column exposed_ns INTEGER? how long nothing was computed meanwhile, ns
+// Order: rank, then ready_ns.
+// Empty when: no all-reduce begins in a backward pass, as with one rank or with gathered parameters.
+// Cost: reads the events of the run once.
+
+MATCH (e:Event {run: $run}) WHERE e.collective_kind = 'all_reduce' AND ($rank IS NULL OR e.rank = $rank)
+OPTIONAL MATCH (call:Event)-[:LAUNCHED]->(e)
+OPTIONAL MATCH (e)-[m:MEMBER_OF]->()
+WITH collect({event: e, member: m, ready_ns: coalesce(call.start_ns, e.start_ns)}) AS found
+MATCH (p:Phase {run: $run, name: 'backward'})
+UNWIND [one IN found WHERE one.event.rank = p.rank AND one.ready_ns >= p.start_ns AND one.ready_ns < p.end_ns] AS one
+WITH p.rank AS rank, p.step AS step, p.occurrence AS pass, one ORDER BY one.ready_ns, one.event.source_index
+WITH rank, step, pass, collect(one) AS buckets
+UNWIND range(0, size(buckets) - 1) AS bucket
+WITH rank, step, pass, bucket, buckets[bucket].event AS e, buckets[bucket].member AS m,
+  buckets[bucket].ready_ns AS ready_ns
+RETURN rank, step, pass, bucket, e.elements AS elements, e.bytes AS bytes, ready_ns, e.start_ns AS start_ns,
+  e.end_ns AS end_ns, m.waited_ns AS waited_ns, m.transfer_ns AS transfer_ns,
+  coalesce(m.exposed_wait_ns + m.exposed_transfer_ns, e.exposed_ns) AS exposed_ns
+ORDER BY rank, ready_ns, bucket

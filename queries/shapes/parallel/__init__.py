@@ -1,0 +1,1 @@
+"""How the kinds of parallelism spend their time: stages of a pipeline."""
