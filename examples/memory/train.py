@@ -1,10 +1,11 @@
 """Records the memory of a small training on the CPU: a timeline of PyTorch's classes, of which each is known.
 
-    python train.py FOLDER [--checkpoint]
+    python train.py FOLDER [--checkpoint] [--half]
 
 writes memory.raw.json.gz and trace.json.gz into FOLDER. Eight equal blocks work on one batch; what
 parameters, their gradients and the state of the optimizer hold follows from the sizes below. With
---checkpoint each block runs again in backward, and keeps only its input.
+--checkpoint each block runs again in backward, and keeps only its input; with --half the batch
+has half as many rows.
 """
 
 import sys
@@ -16,7 +17,6 @@ from torch.profiler import ProfilerActivity, profile
 from torch.utils.checkpoint import checkpoint
 
 WIDTH, WIDER, BLOCKS, BATCH = 64, 256, 8, 512
-FLOAT32 = 4
 PARAMETERS = BLOCKS * (2 * WIDTH * WIDER + WIDER + WIDTH)
 """Weights and biases of all blocks; as many gradients, and twice as many numbers of Adam's state."""
 
@@ -48,12 +48,12 @@ class Model(nn.Module):
         return rows
 
 
-def train(folder: Path, again: bool) -> None:
+def train(folder: Path, again: bool, batch: int) -> None:
     """Train three steps and record the last two."""
     torch.manual_seed(0)
     model = Model(again)
     optimizer = torch.optim.Adam(model.parameters())
-    rows = torch.randn(BATCH, WIDTH)
+    rows = torch.randn(batch, WIDTH)
 
     def step() -> None:
         optimizer.zero_grad()
@@ -71,4 +71,4 @@ def train(folder: Path, again: bool) -> None:
 
 
 if __name__ == "__main__":
-    train(Path(sys.argv[1]), "--checkpoint" in sys.argv[2:])
+    train(Path(sys.argv[1]), "--checkpoint" in sys.argv, BATCH // 2 if "--half" in sys.argv else BATCH)

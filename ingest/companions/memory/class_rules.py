@@ -22,7 +22,7 @@ import pandas as pd
 
 from tracegraph.ingest.companions.memory.lives import BEFORE, Lives
 from tracegraph.ingest.companions.memory.stacks import ENGINE, MODULE, NOTHING, OPTIMIZER, UNKNOWN_STACK
-from tracegraph.vocabulary.memory_classes import (
+from tracegraph.vocabulary.memory import (
     ACTIVATION,
     FROM_BEFORE,
     GRADIENT,
@@ -72,7 +72,7 @@ class _Rules:
         self.blocks, self.lives = blocks, lives
         self.recorded = blocks["begin"] > BEFORE
         self.alive = blocks["end"] >= lives.entries
-        self.passes = _stretches(blocks, ENGINE)
+        self.passes = stretches(blocks, ENGINE)
         self.steps = self._find_steps()
         blocks["class"], blocks["evidence"], blocks["confidence"] = UNKNOWN, "no rule tells what for", _NONE
         self._tell(~self.recorded, FROM_BEFORE, "no entry: allocated before the recording began", 1.0)
@@ -102,7 +102,7 @@ class _Rules:
         marked = self.lives.steps[["begin", "end"]].itertuples(index=False)
         if found := [Step(int(begin), int(end), _MARKED) for begin, end in marked]:
             return found
-        if by_frames := _stretches(self.blocks, OPTIMIZER):
+        if by_frames := stretches(self.blocks, OPTIMIZER):
             ends = self.blocks["end"][self.blocks["freed_kind"] == OPTIMIZER]
             nexts = [begin for begin, _ in by_frames[1:]] + [self.lives.entries]
             lasts = [
@@ -201,7 +201,7 @@ class _Rules:
         return whole[whole["end"] > whole["begin"]].reset_index(drop=True)
 
 
-def _stretches(blocks: pd.DataFrame, kind: str) -> list[tuple[int, int]]:
+def stretches(blocks: pd.DataFrame, kind: str) -> list[tuple[int, int]]:
     """Find where allocations of a kind follow each other: first and last place of each stretch."""
     own = blocks[blocks["begin"] > BEFORE].sort_values("begin")
     is_kind = own["kind"] == kind

@@ -9,13 +9,13 @@ import pandas as pd
 import pyarrow as pa
 
 from tracegraph.base.errors import InputError
-from tracegraph.ingest.companions.memory.class_rules import changes_of, classify
+from tracegraph.ingest.companions.memory.class_rules import changes_of, classify, stretches
 from tracegraph.ingest.companions.memory.failures import failures_of
 from tracegraph.ingest.companions.memory.levels import Peak, levels, over_time, peak_of
 from tracegraph.ingest.companions.memory.lives import Lives, lives_of
 from tracegraph.ingest.companions.memory.pools import memory_pools
 from tracegraph.ingest.companions.memory.snapshot_file import is_snapshot, read_snapshot
-from tracegraph.ingest.companions.memory.stacks import UNKNOWN_STACK
+from tracegraph.ingest.companions.memory.stacks import ENGINE, UNKNOWN_STACK
 from tracegraph.ingest.companions.memory.timeline_file import is_timeline, read_timeline
 from tracegraph.ingest.findings import Integrity
 from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
@@ -107,6 +107,22 @@ class Recording:
         )
         sums = sums.assign(share=sums["bytes"] / max(self.peak.bytes, 1))
         return sums.sort_values(["bytes", *_SOURCE], ascending=[False, *[True] * 5], ignore_index=True)
+
+    def phases(self) -> list[tuple[str, int, int]]:
+        """Return name, start and end (ns since 1970) of the phases that a snapshot shows, in their order."""
+        if self.blocks is None or self.lives is None:
+            return []
+        at_ns, steps = self.lives.at_ns, self.lives.steps.dropna(subset="end_ns")
+        backward = [
+            ("backward", int(at_ns.iloc[begin]), int(at_ns.iloc[end]))
+            for begin, end in stretches(self.blocks, ENGINE)
+            if not at_ns.iloc[[begin, end]].isna().any()
+        ]
+        marked = [
+            ("optimizer", int(start), int(end))
+            for start, end in zip(steps["start_ns"], steps["end_ns"], strict=True)
+        ]
+        return sorted([*backward, *marked], key=lambda phase: phase[1])
 
     def _at_peak(self) -> pd.DataFrame:
         assert self.blocks is not None

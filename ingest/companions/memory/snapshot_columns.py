@@ -77,10 +77,14 @@ class _DataUnpickler(pickle.Unpickler):
 
 
 class _Stacks:
-    """Numbers stacks of frames: equal ones, which share their frames, have one number."""
+    """Numbers stacks of frames: equal ones have one number.
+
+    PyTorch shares the frames of equal stacks as a rule, so that most are known by the identity of theirs.
+    """
 
     def __init__(self) -> None:
-        self._numbers: dict[tuple[int, ...], int] = {}
+        self._known: dict[tuple[int, ...], int] = {}
+        self._numbers: dict[tuple[tuple[Any, ...], ...], int] = {}
         self.frames: list[Mapping[str, Any]] = []
         self.stack: list[int] = []
 
@@ -88,11 +92,13 @@ class _Stacks:
         if not frames:
             return None
         key = tuple(map(id, frames))
-        if key not in self._numbers:
-            self._numbers[key] = number = len(self._numbers)
-            self.frames.extend(frames)
-            self.stack.extend([number] * len(frames))
-        return self._numbers[key]
+        if key not in self._known:
+            content = tuple((one["name"], one["filename"], one["line"]) for one in frames)
+            self._known[key] = number = self._numbers.setdefault(content, len(self._numbers))
+            if number == len(self._numbers) - 1 and (not self.stack or self.stack[-1] < number):
+                self.frames.extend(frames)
+                self.stack.extend([number] * len(frames))
+        return self._known[key]
 
 
 def read_columns(file: BinaryIO) -> dict[str, pa.Table]:

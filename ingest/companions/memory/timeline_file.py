@@ -5,7 +5,7 @@ import numpy as np
 import pandas as pd
 
 from tracegraph.base.errors import InputError
-from tracegraph.vocabulary.memory_classes import TIMELINE_CLASSES
+from tracegraph.vocabulary.memory import TIMELINE_CLASSES
 
 _HINT = "write it again with profiler.export_memory_timeline('FILE.raw.json.gz')"
 _ACTIONS = (1, 2, 3, 4)

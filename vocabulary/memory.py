@@ -1,4 +1,4 @@
-"""What memory of a training step is for: PyTorch's own classes, and those that only a snapshot shows."""
+"""The words of memory: kinds of devices that have it, and what memory of a training step is for."""
 
 from typing import Final
 
@@ -28,3 +28,19 @@ TIMELINE_CLASSES: Final = (
 """PyTorch's classes by their number in a timeline: the order of _CATEGORY_TO_COLORS in torch.profiler."""
 MEMORY_CLASSES: Final = (*TIMELINE_CLASSES[:-1], IN_OPTIMIZER, FROM_BEFORE, UNKNOWN)
 """All classes in the order in which pictures stack them."""
+
+_NAMES = (
+    *("cpu", "cuda", "mkldnn", "opengl", "opencl", "ideep", "hip", "fpga", "maia", "xla", "vulkan"),
+    *("metal", "xpu", "mps", "meta", "hpu", "ve", "lazy", "ipu", "mtia", "privateuseone"),
+)
+"""Kinds of devices by PyTorch's numbers for them (c10::DeviceType)."""
+
+
+def device_type(number: int) -> str:
+    """Name the kind of device with a number as `torch.device` does; an unknown one is `type 99`, say."""
+    return _NAMES[number] if 0 <= number < len(_NAMES) else f"type {number}"
+
+
+def device_number(kind: str) -> int:
+    """Return the number of a kind as `device_type` names it."""
+    return _NAMES.index(kind) if kind in _NAMES else int(kind.removeprefix("type "))
