@@ -26,6 +26,7 @@ from tracegraph.workbench.text.text import visible
 COMMANDS = {
     "report": "Say what determined the length of a run or step, from traces or a stored run.",
     "ingest": "Store traces as a run.",
+    "attach": "Add files that explain a run, such as a log of NCCL.",
     "runs": "List, show and delete stored runs.",
     "what-if": "Predict what is gained where something takes less time.",
     "plan": "Say which fixes to make, and what several gain together.",

@@ -47,7 +47,7 @@ def _ranks(ctx: click.Context, option: click.Parameter, assignments: Sequence[st
 
 
 def ingest_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add --scheduler, --cross-thread, --step-marker, --kernel-types and --limit: argument `options`."""
+    """Add --scheduler, --cross-thread, --step-marker, --kernel-types, --with and --limit: `options`."""
 
     @functools.wraps(command)
     def bundled(
@@ -57,9 +57,12 @@ def ingest_options(command: Callable[..., None]) -> Callable[..., None]:
         scheduler: str | None,
         step_marker: str | None,
         spellings: tuple[Spelling, ...],
+        companions: tuple[str, ...],
         **others: object,
     ) -> None:
-        options = IngestOptions(limits, cross_thread, scheduler, step_marker, spellings)
+        options = IngestOptions(
+            limits, cross_thread, scheduler, step_marker, spellings, companions=companions
+        )
         command(*arguments, options=options, **others)
 
     for add in (limit_option, *reversed(_OPTIONS)):
@@ -119,4 +122,12 @@ _OF_FILES = (
         "computation, communication or memory, then a regular expression; it goes before what is built in.",
     ),
 )
-_OPTIONS = (*_OF_GRAPHS, *_OF_FILES)
+_WITH = click.option(
+    "--with",
+    "companions",
+    multiple=True,
+    metavar="FILE",
+    help="File that is no trace and explains the job: a log of NCCL (NCCL_DEBUG=INFO) or the output of its "
+    "tests; once for each file. `tracegraph attach` adds one later.",
+)
+_OPTIONS = (*_OF_GRAPHS, *_OF_FILES, _WITH)

@@ -24,6 +24,8 @@ class IngestOptions:
     spellings
         A user's own spellings of kernel names, which decide whether a kernel computes, communicates or
         copies.
+    companions
+        Files that are no trace and explain the job, such as logs of NCCL.
     """
 
     limits: Limits = DEFAULT_LIMITS
@@ -32,6 +34,7 @@ class IngestOptions:
     step_marker: str | None = None
     spellings: Sequence[Spelling] = ()
     compared: bool = True
+    companions: Sequence[str] = ()
 
     @property
     def policy(self) -> str:

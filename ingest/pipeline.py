@@ -7,7 +7,6 @@ import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from datetime import datetime, timezone
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -23,6 +22,7 @@ from tracegraph.ingest.causal.graph.allocations import Allocations, find_allocat
 from tracegraph.ingest.causal.graph.alternatives import find_alternatives
 from tracegraph.ingest.causal.graph.model import Model
 from tracegraph.ingest.causal.rules import EVIDENCE
+from tracegraph.ingest.companion_runs import attach_files, now
 from tracegraph.ingest.findings import Integrity
 from tracegraph.ingest.measures.measures import Measures, measure
 from tracegraph.ingest.operations.stragglers import find_stragglers
@@ -146,7 +146,7 @@ def ingest_run(
         ),
     )
     facts = RunFacts(
-        created=datetime.now(timezone.utc).isoformat(timespec="microseconds"),
+        created=now(),
         tool_version=version("tracegraph"),
         integrity=found.integrity,
         step_marker=options.step_marker,
@@ -162,6 +162,8 @@ def ingest_run(
         "schema_version": SCHEMA_VERSION,
         "step_marker": options.step_marker,
     }
+    if options.companions:
+        graph, manifest, _ = attach_files(graph, manifest, options.companions, options.limits)
     return replace(graph, late=late), manifest
 
 

@@ -23,6 +23,7 @@ SHAPING = (
     "tracegraph.queries.shapes",
     "tracegraph.queries.shapes.links",
     "tracegraph.queries.shapes.peak",
+    "tracegraph.queries.shapes.transfers",
     "tracegraph.vocabulary",
 )
 """Packages whose text decides how rows are shaped."""

@@ -116,6 +116,11 @@ def find_window(ask: Ask, run: str, part: RunPart = WHOLE) -> RunWindow:
             )
     elif step is None:
         found = ask("run_window", {"run": run})
+        if found.empty and _has_no_trace(ask, run):
+            raise InputError(
+                f"run {run!r} has no trace, only files that explain one",
+                "ingest them together: tracegraph ingest TRACE --with FILE",
+            )
         if found.empty:
             raise StoreError(f"run {run!r} has no work that ends its window", "ingest its trace again")
     else:
@@ -124,6 +129,11 @@ def find_window(ask: Ask, run: str, part: RunPart = WHOLE) -> RunWindow:
         if found.empty:
             raise _no_step(ask, run, step, rank)
     return RunWindow(*(int(found[name].iloc[0]) for name in WINDOW))
+
+
+def _has_no_trace(ask: Ask, run: str) -> bool:
+    """Tell whether a run is one of companions alone."""
+    return bool(ask("run_details", {"run": run})["events"].eq(0).all())
 
 
 def _has_step(ask: Ask, run: str, step: int, rank: int | None) -> bool:
@@ -219,6 +229,8 @@ def _filled(ask: Ask, taken: Mapping[str, Parameter], given: Mapping[str, object
         raise InputError("end_ns and chain belong together", "give both or none of them")
     if all(one in values for one in wanted):
         return values
+    if not part and "chain" not in wanted and _has_no_trace(ask, name):
+        return dict.fromkeys(wanted, 0) | values  # nothing of it has a time
     window = find_window(ask, name, part)
     return {one: getattr(window, one) for one in wanted} | values
 

@@ -121,6 +121,13 @@ TOPICS = (
             "comm_comp_overlap",
             "step_overlap",
             "exposed_communication",
+            "transfer_points",
+            "transfer_fit",
+            "transfer_predictions",
+            "stated_transfers",
+            "communicators",
+            "channels",
+            "nccl_advice",
         ),
     ),
     Topic(

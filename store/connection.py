@@ -109,9 +109,13 @@ class Database:
 
     def write_together(self, queries: Iterable[str]) -> None:
         """Run several queries that return no rows in one transaction."""
+        self.write_all((query, None) for query in queries)
+
+    def write_all(self, queries: Iterable[tuple[str, Parameters]]) -> None:
+        """Do the same with queries that have parameters."""
         with translated(self._uri), self.session() as session, session.begin_transaction() as transaction:
-            for query in queries:
-                transaction.run(query).consume()
+            for query, parameters in queries:
+                transaction.run(query, dict(parameters or {})).consume()
             transaction.commit()
 
     def explain(self, query: str, parameters: Parameters = None) -> dict[str, object]:

@@ -51,6 +51,7 @@ class TableFolder(MutableMapping[str, pa.Table]):
                 "check the rights and the free space there",
             ) from error
         self._names[name] = None
+        self._changed.pop(name, None)
         give_back_memory()
 
     def __delitem__(self, name: str) -> None:
@@ -93,8 +94,13 @@ class TableFolder(MutableMapping[str, pa.Table]):
         return other
 
     def link(self, folder: Path) -> None:
-        """Hard-link the files into another folder, or copy them if the disk does not support links."""
-        for name in self._names:
+        """Hard-link the files into another folder, or copy them if the disk does not support links.
+
+        A table that was replaced in memory is written there.
+        """
+        written = TableFolder(folder, self._kind)
+        written.update(self._changed)
+        for name in self._names.keys() - self._changed.keys():
             target = folder / self.file(name).name
             try:
                 os.link(self.file(name), target)

@@ -58,7 +58,11 @@ class GraphTables:
 
     def count_nodes(self) -> int:
         """Count the nodes in all tables."""
-        return sum(_count(self.nodes, name) for name in self.nodes)
+        return sum(map(self.count_nodes_of, self.nodes))
+
+    def count_nodes_of(self, label: str) -> int:
+        """Count the nodes in the table of a label."""
+        return _count(self.nodes, label)
 
     def count_labels(self) -> dict[str, int]:
         """Count the nodes that carry each label."""

@@ -70,3 +70,22 @@ KINDS = (
 )
 """All kinds, in the order in which names are compared: a kind stands before those it begins with."""
 KIND = {kind.name: kind for kind in KINDS}
+
+TRACE, NCCL_TESTS, NCCL_TABLE, NCCL_CHOICES, NCCL_CALLS = SOURCES = (
+    "trace",
+    "nccl-tests",
+    "NCCL's table",
+    "NCCL's choices",
+    "NCCL's calls",
+)
+"""Where a transfer is known from.
+
+A trace, from the rendezvous to the end; a measurement of NCCL's tests; NCCL's own table of latency and
+bandwidth (its log with the subsystem TUNING), which is a model and no measurement; its choices of algorithm
+and protocol (TUNING), and its calls (COLL), which state sizes and no times.
+"""
+ALGORITHMS = ("tree", "ring", "collnetdirect", "collnetchain", "nvls", "nvlstree", "pat")
+"""NCCL's algorithms in the order of its numbers (NCCL 2.29, src/include/device.h)."""
+PROTOCOLS = ("ll", "ll128", "simple")
+"""NCCL's protocols in the order of its numbers, as above."""
+RING, TREE = "ring", "tree"

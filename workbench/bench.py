@@ -41,6 +41,7 @@ from tracegraph.workbench.progress_bar import shown_progress
 # A question about a stored run needs neither the model nor what draws: they are imported where they are used.
 # ruff: noqa: PLC0415
 if TYPE_CHECKING:
+    from tracegraph.ingest.companions.companion import Told
     from tracegraph.workbench.methods.picture_file import Picture
     from tracegraph.workbench.methods.stored_run import StoredRun
     from tracegraph.workbench.run import Run
@@ -122,6 +123,7 @@ class Workbench(BenchQueries):
         limits: Limits = DEFAULT_LIMITS,
         step_marker: str | None = None,
         kernel_types: File | None = None,
+        companions: Sequence[File] = (),
     ) -> "Run":
         """Store a trace as a run, as `tracegraph ingest` does; its help explains the options.
 
@@ -133,6 +135,8 @@ class Workbench(BenchQueries):
             A glob for the annotations that mark steps, such as "train_step*".
         kernel_types
             A file that says which kernels compute, communicate or copy, if their names do not.
+        companions
+            Files that are no trace and explain the job: logs of NCCL, output of its tests.
 
         Raises
         ------
@@ -149,6 +153,7 @@ class Workbench(BenchQueries):
             cross_thread=cross_thread,
             step_marker=step_marker,
             spellings=() if kernel_types is None else read_spellings(Path(kernel_types)),
+            companions=[os.fspath(file) for file in companions],
         )
         with self.storing(find_sources([trace]), name, options, load) as stored:
             return Run(self, stored.tables.run)
@@ -223,6 +228,52 @@ class Workbench(BenchQueries):
             store_and_open(self.workspace, self.connection, tables, manifest, self.progress),
         ):
             pass
+
+    def attach(self, files: Sequence[File], run: str | None = None) -> Mapping[str, "Told"]:
+        """Add what companions of a trace say to a stored run, by default the newest.
+
+        Companions are logs of NCCL and output of its tests. Files of one kind belong together: what others
+        of the same kind said before is replaced.
+
+        Returns
+        -------
+        dict
+            What the files hold, by kind.
+
+        Raises
+        ------
+        InputError
+            There is no such run, or a file is no companion.
+        StoreError
+            The database or the workspace cannot be used.
+        """
+        from tracegraph.ingest.companion_runs import attach_files
+        from tracegraph.store.attaching import attach
+
+        kept = self.kept_run(run).name
+        graph, manifest, told = attach_files(
+            self.workspace.load_run(kept), self.workspace.manifest(kept) or {}, [os.fspath(f) for f in files]
+        )
+        with self._showing():
+            attach(self.workspace, self.connection, graph, manifest, list(told), self.progress)
+        return told
+
+    def ingest_companions(self, files: Sequence[File], name: str | None = None) -> "Run":
+        """Store companions as a run of their own, which has no lanes: logs of NCCL, output of its tests.
+
+        Raises
+        ------
+        InputError
+            A file is no companion, or the name belongs to other content.
+        StoreError
+            The database or the workspace cannot be used.
+        """
+        from tracegraph.ingest.companion_runs import run_of_files
+        from tracegraph.workbench.run import Run
+
+        graph, manifest, _ = run_of_files([os.fspath(file) for file in files], name)
+        self.store(graph, manifest)
+        return Run(self, graph.run)
 
     def delete(self, name: str) -> None:
         """Delete a run from the database and the workspace.

@@ -99,6 +99,24 @@ class RunQueries(Asking):
             StoreError: the server failed.
         """
 
+    def channels(
+        self,
+    ) -> pd.DataFrame:
+        """The channels of NCCL's communicators: their rings, their trees, and how ranks are connected.
+
+        Columns:
+            comm_id (str): the communicator
+            number (int64): number of the channel
+            ring (str, may be missing): JSON list: its ranks in the order of the ring, where the log says it
+            tree (str, may be missing): JSON object: the parent of each rank in its tree, -1 of the root
+            transport (str, may be missing): how ranks are connected, such as `P2P/direct pointer` or `NET/IB/0`
+            connections (int64): number of connections that use it, each in one direction
+
+        Raises:
+            InputError: a value is not allowed, or there is no such run, step or rank.
+            StoreError: the server failed.
+        """
+
     def collective_kinds(
         self,
         *,
@@ -219,6 +237,28 @@ class RunQueries(Asking):
             exposed_ns (int64): how much of the communication no computation hides, ns
             computing_ns (int64): time in which computation runs, overlapping ones counted once, ns
             overlap_efficiency (float64, may be missing): overlap as a share of the shorter of both, the most there can be, 0..1
+
+        Raises:
+            InputError: a value is not allowed, or there is no such run, step or rank.
+            StoreError: the server failed.
+        """
+
+    def communicators(
+        self,
+    ) -> pd.DataFrame:
+        """The communicators that a log of NCCL names, with their network and channels.
+
+        Columns:
+            comm_id (str): NCCL's id of it; before NCCL 2.17 a name by its size and order
+            ranks (int64): number of its ranks
+            members (int64): number of its ranks whose lines are here
+            nodes (int64, may be missing): number of nodes that its ranks are on, where that is known
+            version (str, may be missing): version of NCCL
+            channels (int64, may be missing): channels that its collectives use
+            network (str, may be missing): network that NCCL uses between nodes, such as `IB` or `Socket`
+            infiniband (bool, may be missing): whether NCCL found a card of InfiniBand, where it says so
+            evidence (str): `recorded`: its id is stated; `inferred`: its size and order tell it
+            confidence (float64): how sure that is, 0..1
 
         Raises:
             InputError: a value is not allowed, or there is no such run, step or rank.
@@ -1715,6 +1755,24 @@ class RunQueries(Asking):
             StoreError: the server failed.
         """
 
+    def nccl_advice(
+        self,
+    ) -> pd.DataFrame:
+        """What a log of NCCL gives reason to change: sockets, few channels, a slower algorithm.
+
+        Columns:
+            comm_id (str, may be missing): the communicator
+            ranks (int64, may be missing): number of its ranks
+            finding (str): `sockets`, `few channels` or `slower algorithm`
+            measured (str): what the log says
+            expected (str): what it is compared with
+            advice (str): what to look at, and how
+
+        Raises:
+            InputError: a value is not allowed, or there is no such run, step or rank.
+            StoreError: the server failed.
+        """
+
     def near_critical(
         self,
         *,
@@ -3108,6 +3166,32 @@ class RunQueries(Asking):
             StoreError: the server failed.
         """
 
+    def stated_transfers(
+        self,
+    ) -> pd.DataFrame:
+        """What files other than traces say of operations between ranks: times, NCCL's own model of them, calls.
+
+        Columns:
+            source (str): who says it: `nccl-tests`, `NCCL's table`, `NCCL's choices` or `NCCL's calls`
+            comm_id (str, may be missing): the communicator
+            kind (str): kind of operation, such as `all_reduce`
+            ranks (int64, may be missing): number of ranks that take part
+            nodes (int64, may be missing): number of nodes that its ranks are on, where that is known
+            algorithm (str, may be missing): NCCL's algorithm, such as `ring`
+            protocol (str, may be missing): NCCL's protocol, such as `simple`
+            bytes (int64, may be missing): data of one operation, counted as NCCL's tests do, B
+            time_ns (int64, may be missing): measured time of one operation, ns
+            in_place (bool, may be missing): of NCCL's tests: whether result and input share their memory
+            channels (int64, may be missing): of NCCL's choices: channels that the calls use
+            count (int64, may be missing): number of calls; of NCCL's calls those of each rank count
+            latency_ns (int64, may be missing): of NCCL's table: time of an operation of no bytes, ns
+            bandwidth (float64, may be missing): of NCCL's table: data by the time beyond the latency, B/s
+
+        Raises:
+            InputError: a value is not allowed, or there is no such run, step or rank.
+            StoreError: the server failed.
+        """
+
     def step_hotspots(
         self,
     ) -> pd.DataFrame:
@@ -3438,6 +3522,141 @@ class RunQueries(Asking):
             rank_drift_ppb (int64): added to all rows besides, for each second since then, ns
             devices (str): JSON list of device names
             versions (str): JSON object: versions that the file states
+
+        Raises:
+            InputError: a value is not allowed, or there is no such run, step or rank.
+            StoreError: the server failed.
+        """
+
+    def transfer_fit(
+        self,
+        *,
+        start_ns: int | None = None,
+        end_ns: int | None = None,
+        step: int | None = None,
+        phase: str | None = None,
+        occurrence: int | None = None,
+        rank: int | None = None,
+    ) -> pd.DataFrame:
+        """Latency and bandwidth of transfers by kind, group and algorithm, or why they cannot be told.
+
+        Parameters:
+            start_ns: start of the window: what begins in it counts, ns
+            end_ns: end of the window, ns
+            step: number of a step: the window of this step
+            phase: phase, of the step where there are steps: data loading, zero grad, forward, backward, optimizer; its window
+            occurrence: which phase of that name, 1 the first; by default the last
+            rank: rank of that step or phase, by default the one that ends it last
+
+        Without a step, a phase or a window of its own it is about the whole run.
+
+        Columns:
+            kind (str): kind of operation, such as `all_reduce`
+            ranks (int64, may be missing): number of ranks that take part
+            bytes_per_s (float64, may be missing): data by the time beyond the latency, B/s; null without a fit
+            bytes_per_s_error (float64, may be missing): its standard error, B/s
+            alpha_ns (int64, may be missing): latency: time of an operation of no bytes, ns
+            alpha_error_ns (int64, may be missing): its standard error, ns
+            is_alpha_known (bool, may be missing): whether the sizes determine the latency
+            sizes (int64): number of sizes
+            valid_from (int64): smallest of them: below it the model extrapolates, B
+            valid_to (int64): largest of them, B
+            mean_error (float64, may be missing): mean relative error of the fitted times
+            largest_error (float64, may be missing): largest relative error of the fitted times
+            r_squared (float64, may be missing): share of the variance of the times that is explained; says little
+            source (str): who measured: `trace`, from the rendezvous to the end, or `nccl-tests`
+            group (str, may be missing): name of the process group, where a trace states it
+            nodes (int64, may be missing): number of nodes that they are on, where that is known
+            algorithm (str, may be missing): NCCL's algorithm, where its log says it; names of kernels do not
+            protocol (str, may be missing): NCCL's protocol, where its log says it
+            in_place (bool, may be missing): of NCCL's tests: whether result and input share their memory
+            is_least (bool): whether waits for ranks that are not here are inside the times
+            lacks (str, may be missing): why there is no fit, or what it cannot tell, and what to measure
+
+        Raises:
+            InputError: a value is not allowed, or there is no such run, step or rank.
+            StoreError: the server failed.
+        """
+
+    def transfer_points(
+        self,
+        *,
+        start_ns: int | None = None,
+        end_ns: int | None = None,
+        step: int | None = None,
+        phase: str | None = None,
+        occurrence: int | None = None,
+        rank: int | None = None,
+    ) -> pd.DataFrame:
+        """Times of operations between ranks by kind, group and size: of traces, and of NCCL's tests.
+
+        Parameters:
+            start_ns: start of the window: what begins in it counts, ns
+            end_ns: end of the window, ns
+            step: number of a step: the window of this step
+            phase: phase, of the step where there are steps: data loading, zero grad, forward, backward, optimizer; its window
+            occurrence: which phase of that name, 1 the first; by default the last
+            rank: rank of that step or phase, by default the one that ends it last
+
+        Without a step, a phase or a window of its own it is about the whole run.
+
+        Columns:
+            kind (str): kind of operation, such as `all_reduce`
+            source (str): who measured: `trace`, from the rendezvous to the end, or `nccl-tests`
+            group (str, may be missing): name of the process group, where a trace states it
+            ranks (int64, may be missing): number of ranks that take part
+            nodes (int64, may be missing): number of nodes that they are on, where that is known
+            algorithm (str, may be missing): NCCL's algorithm, where its log says it; names of kernels do not
+            protocol (str, may be missing): NCCL's protocol, where its log says it
+            in_place (bool, may be missing): of NCCL's tests: whether result and input share their memory
+            is_least (bool): whether waits for ranks that are not here are inside the times
+            bytes (int64): data of one operation, counted as NCCL's tests do, B
+            time_ns (int64): median of the operations of this size, ns
+            count (int64): how many there are; a row of NCCL's tests is a mean and counts once
+
+        Raises:
+            InputError: a value is not allowed, or there is no such run, step or rank.
+            StoreError: the server failed.
+        """
+
+    def transfer_predictions(
+        self,
+        *,
+        start_ns: int | None = None,
+        end_ns: int | None = None,
+        bytes: int | None = None,
+        step: int | None = None,
+        phase: str | None = None,
+        occurrence: int | None = None,
+        rank: int | None = None,
+    ) -> pd.DataFrame:
+        """What operations of other kinds, algorithms and sizes would take, by a fitted ring all-reduce.
+
+        Parameters:
+            start_ns: start of the window: what begins in it counts, ns
+            end_ns: end of the window, ns
+            bytes: data of one operation, B; null: the fitted sizes
+            step: number of a step: the window of this step
+            phase: phase, of the step where there are steps: data loading, zero grad, forward, backward, optimizer; its window
+            occurrence: which phase of that name, 1 the first; by default the last
+            rank: rank of that step or phase, by default the one that ends it last
+
+        Without a step, a phase or a window of its own it is about the whole run.
+
+        Columns:
+            kind (str): kind of operation that is predicted
+            algorithm (str): `ring` or `tree`; what is no reduction to all goes round the ring
+            ranks (int64): number of ranks
+            bytes (int64): data of one operation, counted as NCCL's tests do, B
+            time_ns (int64): predicted time of one, ns
+            table_ns (int64, may be missing): what NCCL's own table says of it, by its best protocol, ns
+            measured_ns (int64, may be missing): what was measured for this, ns; null: nobody checked it
+            error (float64, may be missing): prediction by measurement, less 1
+            table_error (float64, may be missing): NCCL's table by measurement, less 1
+            is_within (bool): whether the size lies in the range of the fit
+            break_even_bytes (float64, may be missing): size at which ring and tree take the same time; null without α, B
+            source (str): who measured the all-reduces that the prediction rests on
+            group (str, may be missing): name of their process group, where a trace states it
 
         Raises:
             InputError: a value is not allowed, or there is no such run, step or rank.

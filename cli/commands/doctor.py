@@ -1,6 +1,8 @@
 """`tracegraph doctor`: what a trace lost, or whether the installation works."""
 
 import json
+from collections.abc import Sequence
+from pathlib import Path
 
 import click
 
@@ -8,9 +10,11 @@ from tracegraph.base.errors import InputError
 from tracegraph.cli.context import Context, pass_context
 from tracegraph.cli.installation import check_installation
 from tracegraph.cli.options import form_of, limit_option
+from tracegraph.cli.reporters.companions import told_lines
 from tracegraph.cli.reporters.integrity import print_inspection, print_job
 from tracegraph.cli.reporters.layout import open_console
 from tracegraph.cli.trace_options import rank_option
+from tracegraph.ingest.companions.registry import is_companion, open_companion, read_companions
 from tracegraph.ingest.inspection import Inspection, JobInspection, inspect_traces
 from tracegraph.ingest.limits import Limits
 from tracegraph.ingest.sources.expand import find_sources
@@ -29,12 +33,19 @@ def doctor(context: Context, files: tuple[str, ...], form: str, ranks: dict[str,
     """Say what of a trace cannot be relied on, or what is installed and works.
 
     With FILE, which may be a folder, a pattern or a URL, too: what the trace lost and what in it is odd,
-    without a database; of several also what joining them as the ranks of one job finds. Exit code 1 if a
+    without a database; of several also what joining them as the ranks of one job finds. Of logs of NCCL and
+    output of its tests: what they hold. Exit code 1 if a
     finding is an error, 2 if a file cannot be used. Without: whether `tracegraph report` can run here.
     """
     if not files:
         check_installation(context)
         return 0
+    if any(companions := [is_companion(Path(file), limits) for file in files]):
+        if not all(companions):
+            raise InputError(
+                "files that explain a trace and traces are given together", "name one kind at a time"
+            )
+        return _say_companions(files, form, limits)
     sources = find_sources(files, ranks)
     with context.progress() as progress:
         found, together = inspect_traces(sources, limits, progress)
@@ -56,6 +67,19 @@ def doctor(context: Context, files: tuple[str, ...], form: str, ranks: dict[str,
         raise InputError(f"{len(refused)} of {len(sources)} files cannot be used", "the lines above say why")
     usable = [one for one in (*found, together) if one is not None and not isinstance(one, InputError)]
     return _ERROR if any(finding.level == "error" for one in usable for finding in one.findings) else 0
+
+
+def _say_companions(files: Sequence[str], form: str, limits: Limits) -> int:
+    """Say what files hold that are no trace and explain one."""
+    told = read_companions([open_companion(Path(file), limits) for file in files])
+    if form == "json":
+        click.echo(json.dumps({kind: dict(one.words) for kind, one in told.items()}, indent=1))
+    else:
+        click.echo("\n".join(told_lines(told)))
+        click.echo(
+            "No trace: tracegraph ingest TRACE --with FILE, or tracegraph attach RUN FILE, adds it to one."
+        )
+    return 0
 
 
 def _row(file: str, found: Inspection | JobInspection | InputError) -> dict[str, object]:

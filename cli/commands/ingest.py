@@ -1,11 +1,14 @@
 """`tracegraph ingest`: traces into the database, without a report."""
 
+from pathlib import Path
+
 import click
 
 from tracegraph.cli.context import Context, pass_context
 from tracegraph.cli.options import load_option, name_option
 from tracegraph.cli.reporters.integrity import integrity_lines
 from tracegraph.cli.trace_options import ingest_options, rank_option
+from tracegraph.ingest.companions.registry import is_companion
 from tracegraph.ingest.options import IngestOptions
 from tracegraph.ingest.sources.expand import find_sources
 from tracegraph.store.managed.rebuild.estimate import Load
@@ -31,8 +34,13 @@ def ingest(
     """Store the TRACEs of one job as a run.
 
     A TRACE is a file, a folder with traces, a pattern such as 'logs/*.json.gz', or a URL (s3://…, https://…).
-    The same content under the same name replaces the run.
+    The same content under the same name replaces the run. Logs of NCCL and output of its tests, without a
+    trace, become a run that has no lanes: `tracegraph query transfer_fit` and others answer from them.
     """
+    if all(is_companion(Path(trace), options.limits) for trace in traces):
+        with context.bench() as bench:
+            click.echo(f"run {label(bench.ingest_companions(traces, name).name, 200)}")
+        return
     sources = find_sources(traces, ranks)
     with context.bench() as bench, bench.storing(sources, name, options, load) as run:
         tables, integrity = run.tables, run.integrity

@@ -37,6 +37,7 @@ from tracegraph.queries.shapes.series import (
     queue_length_series,
 )
 from tracegraph.queries.shapes.stragglers import STRAGGLER_COLUMNS, potential_stragglers
+from tracegraph.queries.shapes.transfers.queries import TRANSFERS
 from tracegraph.queries.shapes.unclear_time import unclear_parts
 from tracegraph.vocabulary.categories import GAP
 from tracegraph.vocabulary.step_names import counted_as
@@ -412,5 +413,6 @@ DERIVED = (
     ),
     *PEAK_USE,
     *LINK_USE,
+    *TRANSFERS,
     *DIFFERENCES,
 )

@@ -4,7 +4,7 @@ DDL, loaders, docs and the checks of Cypher modules derive from it. All times ar
 the clock of the file's `ts`, all shares are 0..1.
 """
 
-from tracegraph.store.schema import node_labels
+from tracegraph.store.schema import companion_labels, node_labels
 from tracegraph.store.schema.properties import Index, Property, RelationshipType, text, time
 from tracegraph.vocabulary.evidence import EVIDENCE
 from tracegraph.vocabulary.mechanisms import Kind
@@ -25,6 +25,7 @@ NODES = (
     node_labels.COLLECTIVE,
     node_labels.ALLOCATION,
     node_labels.COUNTER,
+    *companion_labels.LABELS,
 )
 
 RECORDED_ONLY = "recorded only"
@@ -125,4 +126,5 @@ INDEXES = (
     Index("Collective", ("run", "operation")),
     Index("Allocation", ("run", "at_ns")),
     Index("Counter", ("run",)),
+    *(Index(one.label, ("run",)) for one in companion_labels.LABELS),
 )

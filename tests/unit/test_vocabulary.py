@@ -48,6 +48,7 @@ HOMONYMS = {
     *(("ingest/trace.py", word) for word in ("collective",)),
     *(("ingest/integrity/trace_checks.py", word) for word in ("collective",)),
     *(("ingest/tables/graph.py", word) for word in ("Trace",)),
+    *(("ingest/tables/companions.py", word) for word in ("Trace",)),
     *(("ingest/tables/nodes.py", word) for word in ("Trace",)),
     *(("ingest/what_if/graph/facts.py", word) for word in ("Trace",)),
     *(("ingest/what_if/scenarios/keep.py", word) for word in ("Trace",)),

@@ -1,0 +1,81 @@
+"""What companions add to a run, and runs of companions alone."""
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timezone
+from importlib.metadata import version
+from pathlib import Path
+
+from tracegraph.ingest.companions.companion import CompanionFile, Told
+from tracegraph.ingest.companions.registry import open_companion, read_companions
+from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
+from tracegraph.ingest.tables.companions import lone_run, with_companions
+from tracegraph.store.schema.schema import SCHEMA_VERSION
+from tracegraph.store.tables import GraphTables
+
+_TOLD = "companions"
+"""What a manifest calls the files that were added to a run."""
+_Manifest = dict[str, object]
+
+
+def attach_files(
+    graph: GraphTables, manifest: Mapping[str, object], files: Sequence[str], limits: Limits = DEFAULT_LIMITS
+) -> tuple[GraphTables, _Manifest, Mapping[str, Told]]:
+    """Add what files say to the graph of a run and its manifest, and return what each kind of them says.
+
+    What files of the same kinds said before is replaced, because those of one job belong together.
+
+    Raises
+    ------
+    InputError
+        A file cannot be read, or is of no known kind.
+    """
+    opened = [open_companion(Path(file), limits) for file in files]
+    told = read_companions(opened)
+    rows = {str(row["path"]): row for row in _listed(manifest) if row["kind"] not in told}
+    rows |= {f"{row['path']}": row for row in _sources(opened, ", ".join(told))}
+    changed = {"created": now(), _TOLD: list(rows.values())}
+    return with_companions(graph, told, str(changed["created"])), {**manifest, **changed}, told
+
+
+def run_of_files(
+    files: Sequence[str], name: str | None, limits: Limits = DEFAULT_LIMITS
+) -> tuple[GraphTables, _Manifest, Mapping[str, Told]]:
+    """Make a run of companions alone: it has no lanes and no window, but what the files say can be asked.
+
+    Returns what `attach_files` does; raises as it does.
+    """
+    opened = [open_companion(Path(file), limits) for file in files]
+    told = read_companions(opened)
+    own = sorted(file.sha256 for file in opened)
+    sha256 = own[0] if len(own) == 1 else hashlib.sha256("".join(own).encode()).hexdigest()
+    run = name or f"{Path(files[0]).name.split('.log')[0]}-{sha256[:8]}"
+    created, tool_version = now(), version("tracegraph")
+    graph = with_companions(lone_run(run, opened, tool_version), told, created)
+    manifest: _Manifest = {
+        "run": run,
+        "created": created,
+        "sources": [
+            {"path": file.path, "sha256": file.sha256, "rank": place} for place, file in enumerate(opened)
+        ],
+        "integrity": [],
+        "timings_s": {},
+        "tool_version": tool_version,
+        "schema_version": SCHEMA_VERSION,
+    }
+    return graph, manifest, told
+
+
+def now() -> str:
+    """Say what time it is, as runs state when they were made."""
+    return datetime.now(timezone.utc).isoformat(timespec="microseconds")
+
+
+def _listed(manifest: Mapping[str, object]) -> Sequence[Mapping[str, object]]:
+    listed = manifest.get(_TOLD, [])
+    assert isinstance(listed, list)
+    return listed
+
+
+def _sources(files: Sequence[CompanionFile], kinds: str) -> list[Mapping[str, object]]:
+    return [{"path": file.path, "sha256": file.sha256, "kind": kinds} for file in files]

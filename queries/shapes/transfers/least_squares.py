@@ -1,0 +1,81 @@
+"""Latency and bandwidth from times by size: T = α + S/β, by least squares of the relative errors."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+
+_UNKNOWN_ERROR = 0.5
+"""α is not determined where its standard error is more than this part of it ..."""
+_UNKNOWN_PART = 0.05
+"""... or where it is less than this part of the smallest time."""
+_NS_PER_S = 1e9
+
+
+@dataclass(frozen=True)
+class Line:
+    """A fitted line; errors are standard errors, `r_squared` that of the times themselves.
+
+    Attributes
+    ----------
+    alpha_ns
+        Time of an operation of no bytes, ns.
+    slope_ns
+        Time of a byte, ns/B.
+    mean_error, largest_error
+        Of the fitted times, relative to the measured ones.
+    """
+
+    alpha_ns: float
+    alpha_error_ns: float
+    slope_ns: float
+    slope_error_ns: float
+    r_squared: float
+    mean_error: float
+    largest_error: float
+    is_alpha_known: bool
+
+    @property
+    def bytes_per_s(self) -> float:
+        """The bandwidth β."""
+        return _NS_PER_S / self.slope_ns
+
+    @property
+    def bytes_per_s_error(self) -> float:
+        """Its standard error, of first order."""
+        return self.bytes_per_s * self.slope_error_ns / self.slope_ns
+
+
+def fit_line(sizes: Floats, times: Floats) -> Line | None:
+    """Fit times in ns to sizes in bytes; None where they do not grow with the size.
+
+    Each equation is divided by its time, so that 1 % of a short time counts as much as 1 % of a long one:
+    over many sizes errors of measurement are relative ones, and with plain least squares the largest alone
+    would decide. Standard errors follow from the residuals with n - 2 degrees of freedom.
+    """
+    design = np.column_stack([1 / times, sizes / times])
+    scale = np.linalg.norm(design, axis=0)  # bytes and nothing differ by many orders of magnitude
+    found, *_ = np.linalg.lstsq(design / scale, np.ones(len(times)), rcond=None)
+    alpha, slope = found / scale
+    if not slope > 0:
+        return None
+    residuals = design @ (alpha, slope) - 1
+    variance = residuals @ residuals / max(1, len(times) - 2)
+    covariance = variance * np.linalg.inv((design / scale).T @ (design / scale))
+    alpha_error, slope_error = np.sqrt(np.diag(covariance)) / scale
+    spread = times - times.mean()
+    misses = times * residuals
+    return Line(
+        alpha_ns=float(alpha),
+        alpha_error_ns=float(alpha_error),
+        slope_ns=float(slope),
+        slope_error_ns=float(slope_error),
+        r_squared=float(1 - misses @ misses / (spread @ spread)),
+        mean_error=float(np.abs(residuals).mean()),
+        largest_error=float(np.abs(residuals).max()),
+        is_alpha_known=bool(
+            alpha > 0 and alpha_error <= _UNKNOWN_ERROR * alpha and alpha >= _UNKNOWN_PART * times.min()
+        ),
+    )
