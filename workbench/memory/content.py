@@ -90,11 +90,11 @@ def memory_blocks(recording: Recording, gpus: int) -> list[Block]:
     """Make the words, tables and pictures of one recording."""
     return [
         Words(_peak(recording)),
-        *_failures(recording),
-        *_over_time(recording),
-        Table(_classes(recording), _CLASSES, "What fills the memory at its peak:"),
-        *_sources(recording),
-        *_pools(recording),
+        *failure_blocks(recording.failed),
+        *level_blocks(recording.over_time, recording.peak.bytes, recording.phases()),
+        *class_blocks(recording.classes()),
+        *source_blocks(recording.sources()),
+        *pool_blocks(recording.pools),
         *_fixes(recording, gpus),
     ]
 
@@ -141,10 +141,11 @@ def _peak(recording: Recording) -> str:
     )
 
 
-def _classes(recording: Recording) -> pd.DataFrame:
-    rows = recording.classes()
+def class_blocks(rows: pd.DataFrame) -> Iterator[Block]:
+    """Show what classes hold at the peak, in the columns of `Recording.classes`."""
     sure = [f" ({format_share(one)} sure)" if 0 < one < 1 else "" for one in rows["confidence"]]
-    return rows.assign(_told=rows["told_by"] + sure)
+    told = rows.assign(_told=rows["told_by"] + sure)
+    yield Table(told, _CLASSES, "What fills the memory at its peak:")
 
 
 def _places(rows: pd.DataFrame) -> list[str]:
@@ -155,8 +156,10 @@ def _places(rows: pd.DataFrame) -> list[str]:
     ]  # fmt: skip
 
 
-def _over_time(recording: Recording) -> Iterator[Block]:
-    rows = recording.over_time
+def level_blocks(
+    rows: pd.DataFrame, peak_bytes: int, phases: Sequence[tuple[str, int, int]] = ()
+) -> Iterator[Block]:
+    """Draw the level of each class over time, in the columns of `Recording.over_time`."""
     if rows.empty:
         return
     first = int(rows["at_ns"].min())
@@ -170,14 +173,14 @@ def _over_time(recording: Recording) -> Iterator[Block]:
         Column("bytes", "memory", "bytes"),
         colour="class",
         colours=order,
-        marks={"peak": recording.peak.bytes},
-        spans=[(name, start - first, end - first) for name, start, end in recording.phases()],
+        marks={"peak": peak_bytes},
+        spans=[(name, start - first, end - first) for name, start, end in phases],
         note="Classes are stacked. Of neighbouring changes the one with most memory is drawn.",
     )
 
 
-def _sources(recording: Recording) -> Iterator[Block]:
-    rows = recording.sources()
+def source_blocks(rows: pd.DataFrame) -> Iterator[Block]:
+    """Show where the memory of the peak was allocated, in the columns of `Recording.sources`."""
     if rows.empty:
         yield Words(
             "The file has no call stacks: where memory was allocated is unknown. A snapshot has them."
@@ -198,10 +201,11 @@ def _sources(recording: Recording) -> Iterator[Block]:
     yield Table(named.head(_MOST_SOURCES), _SOURCES, "Where it was allocated, the user's own line:")
 
 
-def _pools(recording: Recording) -> Iterator[Block]:
-    if recording.pools.empty:
+def pool_blocks(rows: pd.DataFrame) -> Iterator[Block]:
+    """Show what the allocator holds, in the columns of `memory_pools`."""
+    if rows.empty:
         return
-    whole = recording.pools[recording.pools["pool"] == ALL].iloc[0]
+    whole = rows[rows["pool"] == ALL].iloc[0]
     note = (
         f"{format_share(float(whole['unused_share']))} of what is reserved is not allocated; most of that is "
         f"cached, and can be used again. Lost to fragmentation are the free parts of segments in use: "
@@ -212,13 +216,13 @@ def _pools(recording: Recording) -> Iterator[Block]:
             f" PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True lets larger blocks use those "
             f"{format_bytes(int(whole['split_free_bytes']))}, too."
         )
-    yield Table(recording.pools, _POOLS, "What the allocator holds at the end:", note=note)
+    yield Table(rows, _POOLS, "What the allocator holds at the end:", note=note)
 
 
-def _failures(recording: Recording) -> Iterator[Block]:
-    if not recording.failed.empty:
-        failed = recording.failed.assign(_place=_places(recording.failed))
-        yield Table(failed, _FAILED, "Allocations that failed for want of memory:")
+def failure_blocks(rows: pd.DataFrame) -> Iterator[Block]:
+    """Show the allocations that failed, in the columns of `failures_of`."""
+    if not rows.empty:
+        yield Table(rows.assign(_place=_places(rows)), _FAILED, "Allocations that failed for want of memory:")
 
 
 def _fixes(recording: Recording, gpus: int) -> Iterator[Block]:

@@ -139,12 +139,15 @@ def read_recordings(path: Path, limits: Limits = DEFAULT_LIMITS) -> list[Recordi
         The file cannot be read, is neither, is hostile, or tells of no memory.
     """
     source = open_source(path, Integrity(str(path), limits))
-    data = source.take()
+    return recordings_of(str(path), source.sha256, source.take())
+
+
+def recordings_of(path: str, sha256: str, data: memoryview) -> list[Recording]:
+    """Do the same for content that is in memory, without gzip; `path` is what errors name."""
     if is_snapshot(data):
-        found = recordings_in(str(path), source.sha256, read_snapshot(str(path), data))
+        found = recordings_in(path, sha256, read_snapshot(path, data))
     elif is_timeline(data):
-        running = levels(read_timeline(str(path), data))
-        found = [Recording(str(path), source.sha256, TIMELINE, None, running)]
+        found = [Recording(path, sha256, TIMELINE, None, levels(read_timeline(path, data)))]
     else:
         raise InputError(
             f"{path} is no recording of memory",
