@@ -32,6 +32,7 @@ COMMANDS = {
     "plan": "Say which fixes to make, and what several gain together.",
     "diff": "Say what differs between two runs, ranks or steps, and what decides the length.",
     "health": "Judge traces by thresholds, without a database: for CI.",
+    "memory": "Say what fills the memory, from snapshots and timelines, without a database.",
     "verify": "Compare a run with what a scenario predicted of it.",
     "query": "Run one of the named queries, or list them.",
     "cypher": "Run a Cypher query of your own.",

@@ -1655,6 +1655,69 @@ class RunQueries(Asking):
             StoreError: the server failed.
         """
 
+    def memory_classes(
+        self,
+    ) -> pd.DataFrame:
+        """What each class holds of the memory of a device when most is in use, by a snapshot or a timeline.
+
+        Columns:
+            class (str): what the memory is for
+            bytes (int64): bytes that the program asked for, B
+            share (float64): of all that is in use then, 0..1
+            blocks (int64, may be missing): number of blocks, null of a timeline
+            evidence (str): `recorded`: PyTorch's own class; `inferred`: a rule tells it
+            confidence (float64): how sure it is, 0..1
+            told_by (str): the rule
+            at_ns (int64, may be missing): when most is in use, since 1970; null: before the recording, ns
+            device (int64, may be missing): index of the device
+            recording (str): path of the recording
+
+        Raises:
+            InputError: a value is not allowed, or there is no such run, step or rank.
+            StoreError: the server failed.
+        """
+
+    def memory_failures(
+        self,
+    ) -> pd.DataFrame:
+        """Allocations that failed for want of memory, with what was in use then, by a snapshot.
+
+        Columns:
+            bytes (int64): bytes that were asked for, B
+            device_free_bytes (int64, may be missing): free on the device then, B
+            used_bytes (int64, may be missing): in use then, B
+            cached_bytes (int64, may be missing): held by the allocator without use, B
+            largest_class (str, may be missing): class that used most then
+            largest_class_bytes (int64, may be missing): what it used, B
+            file (str, may be missing): file of the innermost frame that is the user's
+            line (int64, may be missing): line in it
+            function (str, may be missing): its function
+            at_ns (int64, may be missing): when, since 1970, ns
+            device (int64, may be missing): index of the device
+            recording (str): path of the recording
+
+        Raises:
+            InputError: a value is not allowed, or there is no such run, step or rank.
+            StoreError: the server failed.
+        """
+
+    def memory_levels(
+        self,
+    ) -> pd.DataFrame:
+        """How much memory each class holds over time, by a snapshot or a timeline.
+
+        Columns:
+            at_ns (int64): from when on, since 1970, ns
+            class (str): what the memory is for
+            bytes (int64): bytes that it holds, B
+            device (int64, may be missing): index of the device
+            recording (str): path of the recording
+
+        Raises:
+            InputError: a value is not allowed, or there is no such run, step or rank.
+            StoreError: the server failed.
+        """
+
     def memory_operators(
         self,
         *,
@@ -1737,6 +1800,55 @@ class RunQueries(Asking):
             capacity_bytes (int64, may be missing): memory of the device, null where the file does not state it, B
             allocated_share (float64, may be missing): part of it that was allocated, 0..1
             reserved_share (float64, may be missing): part of it that was reserved, 0..1
+
+        Raises:
+            InputError: a value is not allowed, or there is no such run, step or rank.
+            StoreError: the server failed.
+        """
+
+    def memory_pools(
+        self,
+    ) -> pd.DataFrame:
+        """What the pools of the CUDA allocator hold at the end of a snapshot: used, rounded, cached, split.
+
+        Columns:
+            pool (str): `large`, `small`, or `all`
+            reserved_bytes (int64): taken from the device, B
+            allocated_bytes (int64): in blocks in use, B
+            requested_bytes (int64): what the program asked for in these blocks, B
+            split_free_bytes (int64): free parts of segments in use, B
+            fragmentation (float64): of what is reserved, free parts of segments in use, 0..1
+            free_segment_bytes (int64): cached: segments without a block in use, B
+            largest_free_bytes (int64): largest free block, B
+            rounding_bytes (int64): what the allocator added to that, B
+            pending_bytes (int64): in blocks that are freed once their streams are done, B
+            segments (int64): number of segments
+            unused_share (float64): of what is reserved, what is not allocated: cached for the most, 0..1
+            expandable (bool): whether segments can grow
+            device (int64, may be missing): index of the device
+            recording (str): path of the recording
+
+        Raises:
+            InputError: a value is not allowed, or there is no such run, step or rank.
+            StoreError: the server failed.
+        """
+
+    def memory_sources(
+        self,
+    ) -> pd.DataFrame:
+        """Where the memory was allocated that is in use when most is: the line of the user, by a snapshot.
+
+        Columns:
+            class (str): what the memory is for
+            file (str, may be missing): file of the innermost frame that is the user's
+            line (int64, may be missing): line in it
+            function (str, may be missing): its function; below autograd's engine the step of backward
+            bytes (int64): bytes that it asked for, B
+            share (float64): of all that is in use then, 0..1
+            blocks (int64): number of blocks
+            module (str, may be missing): lines that called the modules around it, the outermost first
+            device (int64, may be missing): index of the device
+            recording (str): path of the recording
 
         Raises:
             InputError: a value is not allowed, or there is no such run, step or rank.

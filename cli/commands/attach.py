@@ -12,7 +12,7 @@ from tracegraph.cli.reporters.companions import told_lines
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
 @pass_context
 def attach(context: Context, run: str, files: tuple[str, ...]) -> None:
-    """Add what FILEs say to the stored RUN: logs of NCCL, output of its tests.
+    """Add what FILEs say to the stored RUN: logs of NCCL, output of its tests, snapshots of memory.
 
     Give the logs of all processes of a job at once: what files of the same kind said before is replaced.
     """

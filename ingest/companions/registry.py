@@ -5,16 +5,20 @@ from pathlib import Path
 
 from tracegraph.base.errors import InputError
 from tracegraph.ingest.companions.companion import Companion, CompanionFile, Told
+from tracegraph.ingest.companions.memory.companions import SNAPSHOTS, TIMELINES
+from tracegraph.ingest.companions.memory.timeline_file import is_timeline
 from tracegraph.ingest.companions.nccl_log import NCCL_LOG
 from tracegraph.ingest.companions.nccl_tests import NCCL_TESTS
 from tracegraph.ingest.findings import Integrity
 from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
 from tracegraph.ingest.readers.source_file import DATABASE, open_source
 
-COMPANIONS: tuple[Companion, ...] = (NCCL_LOG, NCCL_TESTS)
+COMPANIONS: tuple[Companion, ...] = (NCCL_LOG, NCCL_TESTS, SNAPSHOTS, TIMELINES)
 _OF_TRACES = (b"{", b"[", b"PAR1", DATABASE)
 """How traces begin, which are not looked through for what companions hold."""
-_HINT = f"companions are {' and '.join(one.name for one in COMPANIONS)}; a trace is given without --with"
+_HEAD = 64
+"""Bytes that tell a trace."""
+_HINT = f"companions are {', '.join(one.name for one in COMPANIONS)}; a trace is given without --with"
 
 
 def open_companion(path: Path, limits: Limits = DEFAULT_LIMITS) -> CompanionFile:
@@ -23,9 +27,14 @@ def open_companion(path: Path, limits: Limits = DEFAULT_LIMITS) -> CompanionFile
     return CompanionFile(str(path), source.sha256, bytes(source.take()))
 
 
+def _is_trace(head: bytes) -> bool:
+    """Tell by how content begins; a list of lists is a memory timeline."""
+    return head.lstrip().startswith(_OF_TRACES) and not is_timeline(memoryview(head))
+
+
 def kinds_of(file: CompanionFile) -> list[Companion]:
     """Return the kinds that a file is of."""
-    if file.data[:64].lstrip().startswith(_OF_TRACES):
+    if _is_trace(file.data[:_HEAD]):
         return []
     return [one for one in COMPANIONS if one.sniff(file)]
 
@@ -34,7 +43,7 @@ def is_companion(path: Path, limits: Limits = DEFAULT_LIMITS) -> bool:
     """Tell whether a file is a companion and no trace; a file that cannot be read is none."""
     try:
         with path.open("rb") as file:
-            if file.read(64).lstrip().startswith(_OF_TRACES):
+            if _is_trace(file.read(_HEAD)):
                 return False
         return bool(kinds_of(open_companion(path, limits)))
     except (OSError, InputError):

@@ -20,10 +20,10 @@ from tracegraph.ingest.text_columns import TextColumn, arrow_texts
 from tracegraph.ingest.trace import STATED_COLUMNS, FileFacts
 from tracegraph.store.schema import node_labels
 from tracegraph.vocabulary.categories import GAP, find_category
-from tracegraph.vocabulary.device_types import device_type
 from tracegraph.vocabulary.evidence import EVIDENCE
 from tracegraph.vocabulary.gaps import GAP_NAMES
 from tracegraph.vocabulary.iterations import iteration_in
+from tracegraph.vocabulary.memory import device_type
 from tracegraph.vocabulary.phases import PHASE_NAMES
 
 CARRIED_COLUMNS = (*STATED_COLUMNS, "kernel_type", *WORK_COLUMNS, *COMMUNICATION_COLUMNS)

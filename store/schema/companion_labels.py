@@ -3,6 +3,7 @@
 from tracegraph.store.schema.properties import NodeLabel, Property, number, text, time
 from tracegraph.vocabulary.collectives import ALGORITHMS, NCCL_CALLS, NCCL_CHOICES, PROTOCOLS, SOURCES
 from tracegraph.vocabulary.evidence import EVIDENCE
+from tracegraph.vocabulary.memory import MEMORY_CLASSES
 
 _RUN = text("run", "name of the run this node belongs to")
 _COMPANION = text("companion", "kind of the files that say it, such as `NCCL log`")
@@ -64,4 +65,110 @@ TRANSFER = NodeLabel(
         Property("bandwidth", "FLOAT", "of NCCL's table: data by the time beyond the latency", "B/s"),
     ),
 )
-LABELS = (COMMUNICATOR, CHANNEL, TRANSFER)
+_RECORDING = text("recording", "path of the recording of memory, as given")
+_DEVICE = number("device", "index of the device, where the recording says it")
+_CLASS = text("class", "what memory is for: " + ", ".join(f"`{name}`" for name in MEMORY_CLASSES))
+_BLOCKS = number("blocks", "number of blocks")
+_PLACE = (
+    text("file", "file of the innermost frame that is the user's"),
+    number("line", "line in it"),
+    text("function", "its function; below autograd's engine the step of backward"),
+)
+MEMORY_CLASS = NodeLabel(
+    "MemoryClass",
+    "What a class holds of the memory of a device when most is in use.",
+    (
+        _RUN,
+        _COMPANION,
+        _RECORDING,
+        _DEVICE,
+        _CLASS,
+        time("at_ns", "when most is in use, since 1970; null: before the recording"),
+        number("bytes", "bytes that the program asked for", "B"),
+        Property("share", "FLOAT", "of all that is in use then"),
+        _BLOCKS,
+        text("evidence", f"`{EVIDENCE[0]}`: PyTorch's own class; `{EVIDENCE[1]}`: a rule tells it"),
+        text("told_by", "the rule"),
+        Property("confidence", "FLOAT", "how sure it is, 0..1"),
+    ),
+)
+MEMORY_LEVEL = NodeLabel(
+    "MemoryLevel",
+    "How much memory a class holds from a time on; of neighbouring times the one with most memory.",
+    (
+        _RUN,
+        _COMPANION,
+        _RECORDING,
+        _DEVICE,
+        _CLASS,
+        time("at_ns", "since 1970"),
+        number("bytes", "held", "B"),
+    ),
+)
+MEMORY_SOURCE = NodeLabel(
+    "MemorySource",
+    "A place in the program that allocated memory which is in use when most is.",
+    (
+        _RUN,
+        _COMPANION,
+        _RECORDING,
+        _DEVICE,
+        _CLASS,
+        *_PLACE,
+        text("module", "lines that called the modules around it, the outermost first"),
+        number("bytes", "bytes that it asked for", "B"),
+        Property("share", "FLOAT", "of all that is in use then"),
+        _BLOCKS,
+    ),
+)
+MEMORY_POOL = NodeLabel(
+    "MemoryPool",
+    "What a pool of the CUDA allocator holds at the end of a snapshot.",
+    (
+        _RUN,
+        _COMPANION,
+        _RECORDING,
+        _DEVICE,
+        text("pool", "`large`, `small`, or `all`"),
+        number("segments", "number of segments"),
+        number("reserved_bytes", "taken from the device", "B"),
+        number("allocated_bytes", "in blocks in use", "B"),
+        number("pending_bytes", "in blocks that are freed once their streams are done", "B"),
+        number("requested_bytes", "what the program asked for in these blocks", "B"),
+        number("rounding_bytes", "what the allocator added to that", "B"),
+        number("free_segment_bytes", "cached: segments without a block in use", "B"),
+        number("split_free_bytes", "free parts of segments in use", "B"),
+        number("largest_free_bytes", "largest free block", "B"),
+        Property("unused_share", "FLOAT", "of what is reserved, what is not allocated: cached for the most"),
+        Property("fragmentation", "FLOAT", "of what is reserved, free parts of segments in use"),
+        Property("expandable", "BOOLEAN", "whether segments can grow"),
+    ),
+)
+MEMORY_FAILURE = NodeLabel(
+    "MemoryFailure",
+    "An allocation that failed for want of memory.",
+    (
+        _RUN,
+        _COMPANION,
+        _RECORDING,
+        _DEVICE,
+        time("at_ns", "since 1970"),
+        number("bytes", "asked for", "B"),
+        number("device_free_bytes", "free on the device then", "B"),
+        number("used_bytes", "in use then", "B"),
+        number("cached_bytes", "held by the allocator without use", "B"),
+        text("largest_class", "class that used most then"),
+        number("largest_class_bytes", "what it used", "B"),
+        *_PLACE,
+    ),
+)
+LABELS = (
+    COMMUNICATOR,
+    CHANNEL,
+    TRANSFER,
+    MEMORY_CLASS,
+    MEMORY_LEVEL,
+    MEMORY_SOURCE,
+    MEMORY_POOL,
+    MEMORY_FAILURE,
+)

@@ -22,7 +22,7 @@ from tracegraph.ingest.ranks.job import build_job
 from tracegraph.ingest.ranks.rank_part import build_checked, read_part
 from tracegraph.ingest.readers import read_trace
 from tracegraph.ingest.trace import MEMORY_SCHEMA, TraceFile
-from tracegraph.vocabulary.device_types import device_number, device_type
+from tracegraph.vocabulary.memory import device_number, device_type
 
 Read = Callable[[str | bytes], tuple[TraceFile, dict[str, Finding]]]
 Document = dict[str, Any]

@@ -144,6 +144,11 @@ function drawPlot(tools, figure, plot) {
         symbolSize: one.sizes && ((_, mark) => one.sizes[mark.dataIndex]),
         itemStyle: {color: colour(group), opacity: plot.points ? 0.8 : 1},
         lineStyle: {color: colour(group), width: 1.5},
+        markArea: one.markArea && {
+          ...one.markArea,
+          itemStyle: {color: shade("--ink"), opacity: 0.07},
+          label: {color: shade("--soft"), position: "insideTop"},
+        },
         markLine: one.markLine && {
           ...one.markLine,
           lineStyle: {color: shade("--ink"), type: "dashed"},

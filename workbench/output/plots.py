@@ -12,7 +12,13 @@ from tracegraph.workbench.sections.shown_names import ShownNames
 from tracegraph.workbench.text.text import label
 
 PLOT_SCRIPTS = ("vendor/echarts.min.js", "plots.js")
-MOST_ROWS: Mapping[str, int] = {"bars": 5_000, "lines": 100_000, "levels": 100_000, "points": 2_000}
+MOST_ROWS: Mapping[str, int] = {
+    "bars": 5_000,
+    "lines": 100_000,
+    "levels": 100_000,
+    "areas": 100_000,
+    "points": 2_000,
+}
 """How many rows each kind of plot draws, so that a page stays small for any trace."""
 _CELLS = 100
 """How many cells a text of a plot may take before it is shortened."""
@@ -26,6 +32,7 @@ _AXES: Mapping[str, Mapping[str, object]] = {
     "bars": {"type": "category"},
     "lines": {"type": "value", "scale": True},
     "levels": {"type": "value", "scale": True},
+    "areas": {"type": "value", "scale": True},
     "points": {"type": "log"},
 }
 
@@ -93,6 +100,8 @@ def _series(rows: pd.DataFrame, plot: Plot, names: ShownNames) -> list[dict[str,
             one |= {"type": "bar", "stack": "all", "barCategoryGap": "20%", "barMaxWidth": 60}
         elif plot.kind == "levels":
             one |= {"type": "line", "showSymbol": False, "step": "end"}
+        elif plot.kind == "areas":
+            one |= {"type": "line", "showSymbol": False, "step": "end", "stack": "all", "areaStyle": {}}
         elif plot.kind == "points":
             one |= {"type": "scatter", "sizes": _sizes(rows[codes == group], rows, plot)}
         else:
@@ -102,6 +111,9 @@ def _series(rows: pd.DataFrame, plot: Plot, names: ShownNames) -> list[dict[str,
         along = "xAxis" if plot.across else "yAxis"
         lines = [{along: value, "name": text} for text, value in plot.marks.items()]
         found[0]["markLine"] = {"symbol": "none", "silent": True, "data": lines}
+    if plot.spans and found:
+        spans = [[{"name": text, "xAxis": first}, {"xAxis": last}] for text, first, last in plot.spans]
+        found[0]["markArea"] = {"silent": True, "data": spans}
     return found
 
 

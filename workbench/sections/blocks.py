@@ -10,7 +10,7 @@ from tracegraph.workbench.findings.recommendations import Recommendation
 
 _NumberKind = Literal["duration", "share", "count", "number", "bytes", "bandwidth", "amount", "times"]
 Kind = Literal["text", "prose", "name", "lines"] | _NumberKind
-PlotKind = Literal["bars", "lines", "levels", "points"]
+PlotKind = Literal["bars", "lines", "levels", "areas", "points"]
 Tone = Literal["", "good", "warning", "error", "note"]
 
 
@@ -159,13 +159,15 @@ class Plot:
     """Rows drawn as `kind`, `y` over `x`.
 
     Bars of the same `x` are stacked. Lines need numbers in `x`; levels are lines that stay at a `y` until the
-    next `x`. Points need numbers above 0, since both their axes are logarithmic.
+    next `x`; areas are levels that are stacked, and each `x` has a row of every colour. Points need numbers
+    above 0, since both their axes are logarithmic.
 
     `title` says what the plot shows, also to those who cannot see it. `colour`: the field whose values are
     drawn in different colours, and `colours` which ones: a `Tone` or `#rrggbb` by value, in the legend's
     order. `marks`: lines across the plot, each a text and its value in `y`. `told`: what else is said about a
     row. `across`: bars lie, so that there is room for names. `size`: for points, the field that their areas
-    grow with. `roofs`: lines behind points, each a text and its corners.
+    grow with. `roofs`: lines behind points, each a text and its corners. `spans`: stretches of the plot from
+    one `x` to another, each with a text.
     """
 
     title: str
@@ -181,6 +183,7 @@ class Plot:
     note: str = ""
     size: str = ""
     roofs: Mapping[str, Sequence[tuple[float, float]]] = field(default_factory=dict)
+    spans: Sequence[tuple[str, int, int]] = ()
 
     @property
     def columns(self) -> Sequence[Column]:

@@ -12,7 +12,7 @@ from tracegraph.ingest.what_if.changes.resulting_graph import Replayed
 from tracegraph.ingest.what_if.graph.graph import ReplayGraph
 from tracegraph.ingest.what_if.graph.timeline import segment_times
 from tracegraph.store.tables import GraphTables
-from tracegraph.vocabulary.device_types import device_number
+from tracegraph.vocabulary.memory import device_number
 
 _NUMBERS = {
     **{name: name for name in ("source_index", "rank", "lane", "device", "bytes", "step")},

@@ -1,0 +1,148 @@
+"""What can be done about the peak of memory, each with the bytes that it saves: a replay of the recording.
+
+Each fix changes how much of a class there is, or when blocks live; the peak is then looked for again, since
+something else may fill the memory before. What a fix takes of time is said as far as a recording of memory
+tells it.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from tracegraph.ingest.companions.memory.class_rules import changes_of
+from tracegraph.ingest.companions.memory.levels import levels, peak_of
+from tracegraph.ingest.companions.memory.lives import BEFORE
+from tracegraph.ingest.companions.memory.recording import Recording
+from tracegraph.vocabulary.memory import (
+    ACTIVATION,
+    AUTOGRAD,
+    GRADIENT,
+    IN_OPTIMIZER,
+    INPUT,
+    OPTIMIZER_STATE,
+    PARAMETER,
+    TEMPORARY,
+)
+
+_OF_THE_BATCH = (ACTIVATION, AUTOGRAD, INPUT, TEMPORARY)
+"""Classes that grow with the batch."""
+_SHARDED = {1: (OPTIMIZER_STATE,), 2: (OPTIMIZER_STATE, GRADIENT), 3: (OPTIMIZER_STATE, GRADIENT, PARAMETER)}
+"""What each stage of ZeRO splits over the GPUs (Rajbhandari et al., 2020, section 5)."""
+_TRAFFIC = {1: "1", 2: "1", 3: "1.5"}
+"""How many times what data parallelism sends each stage sends (the same, section 7)."""
+_LEAST_SHARE = 0.001
+"""A fix that saves a smaller part of the peak is not listed."""
+_MOST_MODULES = 5
+
+
+@dataclass(frozen=True)
+class MemoryFix:
+    """A fix: what to do, the peak that is predicted, bytes saved, and what it costs or leaves out in words.
+
+    `time_ns`: how long the calls that run again took on the host; None where a recording does not tell it.
+    """
+
+    name: str
+    what: str
+    peak_bytes: int
+    saved_bytes: int
+    costs: str
+    time_ns: int | None = None
+
+
+def memory_fixes(recording: Recording, gpus: int = 2) -> list[MemoryFix]:
+    """Return the fixes that lower the peak of the recording, that which saves most first.
+
+    `gpus`: over how many ZeRO splits.
+    """
+    found = [*_of_classes(recording, gpus), *_checkpoints(recording)]
+    worth = [fix for fix in found if fix.saved_bytes >= _LEAST_SHARE * recording.peak.bytes]
+    return sorted(worth, key=lambda fix: -fix.saved_bytes)
+
+
+def _of_classes(recording: Recording, gpus: int) -> Iterator[MemoryFix]:
+    """Yield the fixes that make all of some classes smaller."""
+
+    def fix(name: str, what: str, classes: Sequence[str], left: float, costs: str) -> MemoryFix:
+        running = recording.running.copy()
+        for one in running.columns.intersection(list(classes)):
+            running[one] = (running[one] * left).round().astype(np.int64)
+        peak = peak_of(running).bytes
+        return MemoryFix(name, what, peak, recording.peak.bytes - peak, costs)
+
+    moved = int(recording.running.get(OPTIMIZER_STATE, pd.Series([0])).max())
+    yield fix(
+        "half the batch", "halve the batch, and accumulate gradients over two", _OF_THE_BATCH, 0.5,
+        "small products use a GPU less well; temporary memory that is independent of the batch stays",
+    )  # fmt: skip
+    yield fix(
+        "optimizer in place", "let the optimizer change its state in place, as fused=True does",
+        (IN_OPTIMIZER,), 0, "saves time, too: fewer kernels and fewer allocations",
+    )  # fmt: skip
+    yield fix(
+        "offload the optimizer", "keep the optimizer's state in the host's memory",
+        (OPTIMIZER_STATE, IN_OPTIMIZER), 0,
+        f"{2 * moved:,} bytes cross the link to the host each step, or the optimizer runs on the CPU",
+    )  # fmt: skip
+    for stage, classes in _SHARDED.items():
+        note = ", and a layer's parameters are gathered beside" if PARAMETER in classes else ""
+        yield fix(
+            f"ZeRO stage {stage}", f"split {', '.join(classes)} over {gpus} GPUs (ZeRO stage {stage})",
+            (*classes, IN_OPTIMIZER), 1 / gpus,
+            f"sends {_TRAFFIC[stage]} times what data parallelism sends{note}",
+        )  # fmt: skip
+
+
+def _checkpoints(recording: Recording) -> Iterator[MemoryFix]:
+    """Yield checkpointing of the modules that hold most activations, by the line that calls them."""
+    blocks, lives = recording.blocks, recording.lives
+    if blocks is None or lives is None:
+        return
+    calls = {number: (one.module or "").split(" > ") for number, one in lives.stacks.items() if one.module}
+    activations = blocks[(blocks["class"] == ACTIVATION) & (blocks["begin"] > BEFORE)]
+    within = activations["stack"].map(lambda stack: calls.get(stack, []) if pd.notna(stack) else [])
+    held = activations.assign(call=within).explode("call").dropna(subset="call")
+    largest = held.groupby("call")["bytes"].sum().sort_values(ascending=False)
+    for call in largest.index[:_MOST_MODULES]:
+        inside = blocks["stack"].map(
+            lambda stack, call=call: pd.notna(stack) and call in calls.get(stack, ())
+        )
+        yield _checkpoint(recording, str(call), blocks[inside & (blocks["begin"] > BEFORE)])
+
+
+def _checkpoint(recording: Recording, call: str, inside: pd.DataFrame) -> MemoryFix:
+    """Replay the recording where the blocks inside the calls of a module live only in their backward.
+
+    The output of each call stays, since it is the input of what follows; all else that a call keeps for
+    backward is freed as forward leaves it, and is there again from the start of the call's own backward.
+    """
+    assert recording.blocks is not None
+    assert recording.lives is not None
+    blocks, at_ns = recording.blocks.copy(), recording.lives.at_ns
+    time_ns = 0
+    for _, one in inside.groupby(_invocations(inside)):
+        kept = one[one["class"] == ACTIVATION].sort_values("begin")
+        if kept.empty:
+            continue
+        again, backward = kept.index[:-1], int(kept["end"].min())
+        time_ns += int(at_ns.iloc[int(one["begin"].max())] - at_ns.iloc[int(one["begin"].min())])
+        blocks.loc[again, "begin"] = np.minimum(backward, blocks.loc[again, "end"])
+    moved = blocks[blocks["end"] > blocks["begin"]]
+    peak = peak_of(levels(changes_of(moved, recording.lives))).bytes
+    return MemoryFix(
+        f"checkpoint {call}",
+        f"call the module that {call} calls by torch.utils.checkpoint.checkpoint",
+        peak,
+        recording.peak.bytes - peak,
+        "runs its forward again in backward",
+        time_ns,
+    )
+
+
+def _invocations(inside: pd.DataFrame) -> "pd.Series[int]":
+    """Give each call of a module a number: it begins where the first stack of all is seen again."""
+    stacks = inside.sort_values("begin")["stack"]
+    number: pd.Series[int] = (stacks == stacks.iloc[0]).cumsum()
+    return number

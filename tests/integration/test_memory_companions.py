@@ -1,0 +1,83 @@
+"""Recordings of memory as companions: what Cypher modules answer from them, and with a trace."""
+
+from pathlib import Path
+
+from graphs import check_table, stored
+from stored_traces import take_for_own
+
+from tracegraph.ingest.companions.memory.recording import read_recordings
+from tracegraph.store.connection import ConnectionSettings, Database
+from tracegraph.store.workspace import Workspace
+from tracegraph.workbench import Workbench
+
+TIMELINE = Path(__file__).parents[2] / "examples" / "traces" / "memory_timeline.raw.json.gz"
+RUN = "tiny-memory"
+GRAPH = """
+CREATE
+  (run:Run {name: $run, state: 'ready', ranks: 1, events: 0, window_start_ns: 0, window_end_ns: 0,
+    schema_version: null}),
+  (:Trace {run: $run, rank: 0})-[:OF_RUN]->(run),
+  (:MemoryClass {run: $run, recording: 's', device: 0, class: 'gradient', at_ns: 7, bytes: 30, share: 0.3,
+    blocks: 2, evidence: 'inferred', told_by: 'rule', confidence: 0.9}),
+  (:MemoryClass {run: $run, recording: 's', device: 0, class: 'parameter', at_ns: 7, bytes: 70, share: 0.7,
+    blocks: 1, evidence: 'inferred', told_by: 'rule', confidence: 0.8}),
+  (:MemoryLevel {run: $run, recording: 's', device: 0, class: 'parameter', at_ns: 7, bytes: 70}),
+  (:MemoryLevel {run: $run, recording: 's', device: 0, class: 'parameter', at_ns: 3, bytes: 70}),
+  (:MemorySource {run: $run, recording: 's', device: 0, class: 'gradient', function: 'MmBackward0', bytes: 30,
+    share: 0.3, blocks: 2}),
+  (:MemorySource {run: $run, recording: 's', device: 0, class: 'parameter', file: 'a.py', line: 3,
+    function: 'f', module: 't.py:1', bytes: 70, share: 0.7, blocks: 1}),
+  (:MemoryPool {run: $run, recording: 's', device: 0, pool: 'small', segments: 1, reserved_bytes: 9,
+    allocated_bytes: 5, pending_bytes: 1, requested_bytes: 4,
+    rounding_bytes: 2, free_segment_bytes: 0, split_free_bytes: 3, largest_free_bytes: 2, unused_share: 0.4,
+    fragmentation: 0.3, expandable: false}),
+  (:MemoryPool {run: $run, recording: 's', device: 0, pool: 'all', segments: 2, reserved_bytes: 19,
+    allocated_bytes: 5, pending_bytes: 1, requested_bytes: 4,
+    rounding_bytes: 2, free_segment_bytes: 0, split_free_bytes: 3, largest_free_bytes: 2, unused_share: 0.4,
+    fragmentation: 0.3, expandable: false}),
+  (:MemoryFailure {run: $run, recording: 's', device: 0, at_ns: 9, bytes: 50, device_free_bytes: 4,
+    used_bytes: 100, cached_bytes: 5, largest_class: 'parameter', largest_class_bytes: 70, file: 'a.py',
+    line: 3})
+"""
+CASES = {
+    "memory_classes": """
+        class bytes share blocks evidence confidence told_by at_ns device recording
+        parameter 70 0.7 1 inferred 0.8 rule 7 0 s
+        gradient 30 0.3 2 inferred 0.9 rule 7 0 s""",
+    "memory_levels": """
+        at_ns class bytes device recording
+        3 parameter 70 0 s
+        7 parameter 70 0 s""",
+    "memory_sources": """
+        class file line function bytes share blocks module
+        parameter a.py 3 f 70 0.7 1 t.py:1
+        gradient - - MmBackward0 30 0.3 2 -""",
+    "memory_pools": """
+        pool segments reserved_bytes device recording
+        all 2 19 0 s
+        small 1 9 0 s""",
+    "memory_failures": """
+        bytes device_free_bytes used_bytes cached_bytes largest_class largest_class_bytes file line at_ns
+        50 4 100 5 parameter 70 a.py 3 9""",
+}
+
+
+def test_tables(database: Database) -> None:
+    with stored(database, RUN, GRAPH):
+        for case, table in CASES.items():
+            check_table(database, RUN, case, table)
+
+
+def test_a_timeline_alone_answers_as_the_file_does(database: Database, workspace: Workspace) -> None:
+    take_for_own(database, workspace)
+    bench = Workbench(workspace, ConnectionSettings())
+    run = bench.ingest_companions([TIMELINE], "memory-alone")
+    try:
+        (recording,) = read_recordings(TIMELINE)
+        asked, read = run.memory_classes(), recording.classes()
+        assert asked[["class", "bytes"]].to_numpy().tolist() == read[["class", "bytes"]].to_numpy().tolist()
+        levels = run.memory_levels()
+        assert levels.groupby("at_ns")["bytes"].sum().max() == recording.peak.bytes
+        assert run.memory_sources().empty
+    finally:
+        bench.delete(run.name)

@@ -1,0 +1,243 @@
+"""What a recording of memory shows: the peak, its classes and sources, the allocator, failures and fixes."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from pathlib import PurePath
+
+import pandas as pd
+
+from tracegraph.ingest.companions.memory.fixes import MemoryFix, memory_fixes
+from tracegraph.ingest.companions.memory.pools import ALL
+from tracegraph.ingest.companions.memory.recording import TIMELINE, Recording
+from tracegraph.vocabulary.memory import (
+    ACTIVATION,
+    AUTOGRAD,
+    FROM_BEFORE,
+    GRADIENT,
+    IN_OPTIMIZER,
+    INPUT,
+    MEMORY_CLASSES,
+    OPTIMIZER_STATE,
+    PARAMETER,
+    TEMPORARY,
+)
+from tracegraph.workbench.sections.blocks import Block, Column, Plot, Table, Words
+from tracegraph.workbench.text.text import format_bytes, format_ns, format_share
+
+_COLOURS = {
+    PARAMETER: "#4878a8",
+    OPTIMIZER_STATE: "#7a6fd0",
+    GRADIENT: "#b0578d",
+    ACTIVATION: "#e8871e",
+    AUTOGRAD: "#d9a441",
+    TEMPORARY: "#2f9e8f",
+    INPUT: "#8a6d3b",
+    IN_OPTIMIZER: "#c94f4f",
+    FROM_BEFORE: "#9aa3ad",
+}
+_OTHER_COLOUR = "#7d8590"
+_MOST_SOURCES, _MOST_DRAWN = 20, 15
+_CLASSES = (
+    Column("class", "class"),
+    Column("bytes", "bytes", "bytes"),
+    Column("share", "of the peak", "share"),
+    Column("blocks", "blocks", "count"),
+    Column("evidence", "evidence", roomy=True),
+    Column("_told", "how that is known"),
+)
+_SOURCES = (
+    Column("class", "class"),
+    Column("_place", "allocated at"),
+    Column("bytes", "bytes", "bytes"),
+    Column("share", "of the peak", "share"),
+    Column("blocks", "blocks", "count"),
+    Column("module", "inside calls of modules at", roomy=True),
+)
+_POOLS = (
+    Column("pool", "pool"),
+    Column("reserved_bytes", "reserved", "bytes"),
+    Column("allocated_bytes", "allocated", "bytes"),
+    Column("requested_bytes", "requested", "bytes"),
+    Column("rounding_bytes", "rounding", "bytes", roomy=True),
+    Column("free_segment_bytes", "cached whole", "bytes"),
+    Column("split_free_bytes", "split free", "bytes"),
+    Column("largest_free_bytes", "largest free", "bytes"),
+)
+_FIXES = (
+    Column("what", "what to do", "prose"),
+    Column("peak_bytes", "peak then", "bytes"),
+    Column("saved_bytes", "saves", "bytes"),
+    Column("_costs", "what it costs", "prose"),
+)
+_FAILED = (
+    Column("bytes", "asked for", "bytes"),
+    Column("device_free_bytes", "free on the device", "bytes"),
+    Column("used_bytes", "in use", "bytes"),
+    Column("cached_bytes", "cached", "bytes"),
+    Column("largest_class", "most of it"),
+    Column("largest_class_bytes", "bytes", "bytes"),
+    Column("_place", "asked at"),
+)
+
+
+def memory_title(recording: Recording) -> str:
+    """Name the recording: its file, and its device where that is known."""
+    device = "" if recording.device is None else f", device {recording.device}"
+    return f"Memory: {PurePath(recording.path).name}{device}"
+
+
+def memory_blocks(recording: Recording, gpus: int) -> list[Block]:
+    """Make the words, tables and pictures of one recording."""
+    return [
+        Words(_peak(recording)),
+        *failure_blocks(recording.failed),
+        *level_blocks(recording.over_time, recording.peak.bytes, recording.phases()),
+        *class_blocks(recording.classes()),
+        *source_blocks(recording.sources()),
+        *pool_blocks(recording.pools),
+        *_fixes(recording, gpus),
+    ]
+
+
+def memory_row(recording: Recording, gpus: int) -> dict[str, object]:
+    """Return all numbers in the form that JSON can hold."""
+    return {
+        "file": recording.path,
+        "sha256": recording.sha256,
+        "kind": recording.kind,
+        "device": recording.device,
+        "peak": asdict(recording.peak),
+        "classes": _rows(recording.classes()),
+        "sources": _rows(recording.sources()),
+        "pools": _rows(recording.pools),
+        "failed": _rows(recording.failed),
+        "fixes": [asdict(fix) for fix in memory_fixes(recording, gpus)],
+    }
+
+
+def _rows(frame: pd.DataFrame) -> list[dict[str, object]]:
+    whole = frame.astype(object).where(frame.notna(), None)
+    return [{str(name): value for name, value in row.items()} for row in whole.to_dict("records")]
+
+
+def _peak(recording: Recording) -> str:
+    peak, first = recording.peak, recording.classes().iloc[0]
+    when = "before the recording begins"
+    known = recording.running["at_ns"].dropna()
+    if peak.at_ns is not None:
+        when = f"{format_ns(peak.at_ns - int(known.iloc[0]))} after the recording begins"
+        if recording.lives is not None:
+            steps = recording.lives.steps
+            inside = steps[(steps["begin"] <= peak.place) & (steps["end"] >= peak.place)]
+            when += "".join(f", in {name}" for name in inside["name"])
+    told = (
+        "The file holds PyTorch's own classes."
+        if recording.kind == TIMELINE
+        else "A snapshot does not hold classes: they are inferred, each by the rule that is said beside it."
+    )
+    return (
+        f"Most memory is in use {when}: {format_bytes(peak.bytes)}, of which {first['class']} is "
+        f"{format_share(float(first['share']))}. {told}"
+    )
+
+
+def class_blocks(rows: pd.DataFrame) -> Iterator[Block]:
+    """Show what classes hold at the peak, in the columns of `Recording.classes`."""
+    sure = [f" ({format_share(one)} sure)" if 0 < one < 1 else "" for one in rows["confidence"]]
+    told = rows.assign(_told=rows["told_by"] + sure)
+    yield Table(told, _CLASSES, "What fills the memory at its peak:")
+
+
+def _places(rows: pd.DataFrame) -> list[str]:
+    return [
+        f"{PurePath(file).name}:{line} {function}" if isinstance(file, str) else str(function)
+        if isinstance(function, str) else "not recorded"
+        for file, line, function in zip(rows["file"], rows["line"], rows["function"], strict=True)
+    ]  # fmt: skip
+
+
+def level_blocks(
+    rows: pd.DataFrame, peak_bytes: int, phases: Sequence[tuple[str, int, int]] = ()
+) -> Iterator[Block]:
+    """Draw the level of each class over time, in the columns of `Recording.over_time`."""
+    if rows.empty:
+        return
+    first = int(rows["at_ns"].min())
+    drawn = rows.assign(_after_ns=rows["at_ns"] - first)
+    order = {name: _COLOURS.get(name, _OTHER_COLOUR) for name in MEMORY_CLASSES}
+    yield Plot(
+        "Memory over time by class",
+        drawn,
+        "areas",
+        Column("_after_ns", "time", "duration"),
+        Column("bytes", "memory", "bytes"),
+        colour="class",
+        colours=order,
+        marks={"peak": peak_bytes},
+        spans=[(name, start - first, end - first) for name, start, end in phases],
+        note="Classes are stacked. Of neighbouring changes the one with most memory is drawn.",
+    )
+
+
+def source_blocks(rows: pd.DataFrame) -> Iterator[Block]:
+    """Show where the memory of the peak was allocated, in the columns of `Recording.sources`."""
+    if rows.empty:
+        yield Words(
+            "The file has no call stacks: where memory was allocated is unknown. A snapshot has them."
+        )
+        return
+    named = rows.assign(_place=_places(rows))
+    yield Plot(
+        "Memory of the peak by where it was allocated",
+        named[named["_place"].isin(named["_place"].drop_duplicates().head(_MOST_DRAWN))],
+        "bars",
+        Column("_place", "allocated at"),
+        Column("bytes", "memory", "bytes"),
+        colour="class",
+        colours={name: _COLOURS.get(name, _OTHER_COLOUR) for name in MEMORY_CLASSES},
+        told=(Column("module", "inside calls at"),),
+        across=True,
+    )
+    yield Table(named.head(_MOST_SOURCES), _SOURCES, "Where it was allocated, the user's own line:")
+
+
+def pool_blocks(rows: pd.DataFrame) -> Iterator[Block]:
+    """Show what the allocator holds, in the columns of `memory_pools`."""
+    if rows.empty:
+        return
+    whole = rows[rows["pool"] == ALL].iloc[0]
+    note = (
+        f"{format_share(float(whole['unused_share']))} of what is reserved is not allocated; most of that is "
+        f"cached, and can be used again. Lost to fragmentation are the free parts of segments in use: "
+        f"{format_share(float(whole['fragmentation']))}."
+    )
+    if whole["split_free_bytes"] and not whole["expandable"]:
+        note += (
+            f" PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True lets larger blocks use those "
+            f"{format_bytes(int(whole['split_free_bytes']))}, too."
+        )
+    yield Table(rows, _POOLS, "What the allocator holds at the end:", note=note)
+
+
+def failure_blocks(rows: pd.DataFrame) -> Iterator[Block]:
+    """Show the allocations that failed, in the columns of `failures_of`."""
+    if not rows.empty:
+        yield Table(rows.assign(_place=_places(rows)), _FAILED, "Allocations that failed for want of memory:")
+
+
+def _fixes(recording: Recording, gpus: int) -> Iterator[Block]:
+    found = memory_fixes(recording, gpus)
+    if not found:
+        yield Words("No known fix lowers the peak.")
+        return
+    rows = pd.DataFrame([{**asdict(fix), "_costs": _costs(fix)} for fix in found])
+    yield Table(rows, _FIXES, "What lowers the peak, by a replay of the recording, each fix alone:")
+
+
+def _costs(fix: MemoryFix) -> str:
+    return fix.costs if fix.time_ns is None else f"{fix.costs}: {format_ns(fix.time_ns)} of the host's time"
+
+
+def page_sections(recordings: Sequence[Recording], gpus: int) -> list[tuple[str, list[Block]]]:
+    """Return a title and the blocks of each recording."""
+    return [(memory_title(one), memory_blocks(one, gpus)) for one in recordings]

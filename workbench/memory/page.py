@@ -1,0 +1,23 @@
+"""A page on recordings of memory that needs nothing else."""
+
+from collections.abc import Sequence
+from pathlib import PurePath
+
+from tracegraph.ingest.companions.memory.recording import Recording
+from tracegraph.workbench.memory.content import memory_row, page_sections
+from tracegraph.workbench.output.page import Head, Shown, sections_page
+from tracegraph.workbench.sections.section import MEMORY
+from tracegraph.workbench.text.text import format_bytes, plural
+
+
+def memory_page(recordings: Sequence[Recording], gpus: int) -> str:
+    """Return the page as text; names from the files are only text or data in it."""
+    sections = [
+        Shown(f"memory_{place}", title, blocks, MEMORY)
+        for place, (title, blocks) in enumerate(page_sections(recordings, gpus))
+    ]
+    most = max(recordings, key=lambda one: one.peak.bytes)
+    facts = (plural(len(recordings), "recording"), f"peak {format_bytes(most.peak.bytes)}")
+    numbers = {"recordings": [memory_row(one, gpus) for one in recordings]}
+    head = Head(f"Memory of {PurePath(most.path).name}", facts)
+    return sections_page(head, sections, ("memory.json", numbers))
