@@ -1,5 +1,7 @@
 """Every kind of companion: a new one is a module with a `Companion`, and its name here."""
 
+import gzip
+import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -16,6 +18,7 @@ from tracegraph.ingest.readers.source_file import DATABASE, open_source
 COMPANIONS: tuple[Companion, ...] = (NCCL_LOG, NCCL_TESTS, SNAPSHOTS, TIMELINES)
 _OF_TRACES = (b"{", b"[", b"PAR1", DATABASE)
 """How traces begin, which are not looked through for what companions hold."""
+_GZIP = b"\x1f\x8b"
 _HEAD = 64
 """Bytes that tell a trace."""
 _HINT = f"companions are {', '.join(one.name for one in COMPANIONS)}; a trace is given without --with"
@@ -42,12 +45,19 @@ def kinds_of(file: CompanionFile) -> list[Companion]:
 def is_companion(path: Path, limits: Limits = DEFAULT_LIMITS) -> bool:
     """Tell whether a file is a companion and no trace; a file that cannot be read is none."""
     try:
-        with path.open("rb") as file:
-            if _is_trace(file.read(_HEAD)):
-                return False
-        return bool(kinds_of(open_companion(path, limits)))
-    except (OSError, InputError):
+        return not _is_trace(_head(path)) and bool(kinds_of(open_companion(path, limits)))
+    except (OSError, EOFError, zlib.error, InputError):
         return False
+
+
+def _head(path: Path) -> bytes:
+    """Read how the content begins; a packed file may be a large trace, of which the rest stays packed."""
+    with path.open("rb") as file:
+        head = file.read(_HEAD)
+    if not head.startswith(_GZIP):
+        return head
+    with gzip.open(path) as unpacked:
+        return unpacked.read(_HEAD)
 
 
 def read_companions(files: Sequence[CompanionFile]) -> Mapping[str, Told]:
