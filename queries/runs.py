@@ -133,7 +133,7 @@ def find_window(ask: Ask, run: str, part: RunPart = WHOLE) -> RunWindow:
 
 def _has_no_trace(ask: Ask, run: str) -> bool:
     """Tell whether a run is one of companions alone."""
-    return bool(ask("run_details", {"run": run})["events"].eq(0).all())
+    return bool(ask("run_details", {"run": run})["events"].eq(0).fillna(False).any())
 
 
 def _has_step(ask: Ask, run: str, step: int, rank: int | None) -> bool:

@@ -10,7 +10,7 @@ from tracegraph.store.connection import ConnectionSettings, Database
 from tracegraph.store.workspace import Workspace
 from tracegraph.workbench import Workbench
 
-TIMELINE = Path(__file__).parents[2] / "examples" / "traces" / "memory_timeline.raw.json.gz"
+TIMELINE = Path(__file__).parents[2] / "examples" / "memory" / "memory_timeline.raw.json.gz"
 RUN = "tiny-memory"
 GRAPH = """
 CREATE

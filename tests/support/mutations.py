@@ -51,7 +51,10 @@ Event = dict[str, object]
 
 
 def seeds(paths: list[Path]) -> list[bytes]:
-    """A short document from each trace: the entries of one stretch, and what they launched."""
+    """A short document from each trace: the entries of one stretch, and what they launched.
+
+    What is no object with `traceEvents`, such as a list, a database or an operation log, is taken whole.
+    """
     return [_shortened(path) for path in paths]
 
 
@@ -69,8 +72,12 @@ def as_parquet(documents: list[bytes]) -> list[bytes]:
 
 def _shortened(path: Path) -> bytes:
     data = path.read_bytes()
-    document = json.loads(gzip.decompress(data) if data.startswith(b"\x1f\x8b") else data)
-    events = document["traceEvents"]
+    data = gzip.decompress(data) if data.startswith(b"\x1f\x8b") else data
+    try:
+        document = json.loads(data)
+        events = document["traceEvents"]
+    except (ValueError, TypeError):
+        return data
     durations = [event for event in events if event.get("ph") == "X" and "ts" in event]
     durations.sort(key=lambda event: event["ts"])
     middle = len(durations) // 2

@@ -8,7 +8,7 @@ import pytest
 
 from tracegraph.cli.main import main
 
-TIMELINE = Path(__file__).parents[2] / "examples" / "traces" / "memory_timeline.raw.json.gz"
+TIMELINE = Path(__file__).parents[2] / "examples" / "memory" / "memory_timeline.raw.json.gz"
 
 
 def memory(tmp_path: Path, *arguments: object) -> int:

@@ -18,7 +18,7 @@ from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.sections.blocks import Plot, Table, Words
 from tracegraph.workbench.sections.section import all_sections
 
-TIMELINE = Path(__file__).parents[2] / "examples" / "traces" / "memory_timeline.raw.json.gz"
+TIMELINE = Path(__file__).parents[2] / "examples" / "memory" / "memory_timeline.raw.json.gz"
 QUERIES = {
     "memory_classes": "MemoryClass",
     "memory_levels": "MemoryLevel",

@@ -77,7 +77,7 @@ def test_fixes_of_an_optimizer_that_exchanges_its_state() -> None:
 def test_half_the_batch_is_what_a_recording_with_it_shows() -> None:
     """`examples/memory/train.py --half` was recorded: its peak is 6,453,640 bytes."""
     (plain,) = read_recordings(
-        Path(__file__).parents[2] / "examples" / "traces" / "memory_timeline.raw.json.gz"
+        Path(__file__).parents[2] / "examples" / "memory" / "memory_timeline.raw.json.gz"
     )
     assert by_name(plain)["half the batch"].peak_bytes == pytest.approx(6_453_640, rel=0.01)
 

@@ -22,7 +22,7 @@ from tracegraph.ingest.companions.memory.lives import lives_of
 from tracegraph.ingest.companions.memory.recording import Recording, read_recordings, recordings_in
 from tracegraph.ingest.companions.memory.snapshot_columns import read_columns
 
-TIMELINE = Path(__file__).parents[2] / "examples" / "traces" / "memory_timeline.raw.json.gz"
+TIMELINE = Path(__file__).parents[2] / "examples" / "memory" / "memory_timeline.raw.json.gz"
 
 
 def classes_of(recording: Recording) -> dict[str, int]:

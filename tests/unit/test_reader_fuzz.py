@@ -1,5 +1,6 @@
 """Whatever happens to a trace, it loads or is refused in one line: no other exception, at no stage."""
 
+import gzip
 import json
 import random
 import tempfile
@@ -35,6 +36,13 @@ def test_the_documents_are_whole_before_they_are_damaged(tmp_path: Path) -> None
     for document in DOCUMENTS:
         (tmp_path / "trace.json").write_bytes(document)
         run_all(tmp_path / "trace.json")
+
+
+@pytest.mark.parametrize("content", [b"SQLite format 3\0\xff", b"rank,step\n0,1\n", b"[{}]"])
+def test_what_is_no_object_with_events_is_damaged_whole(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / "plain").write_bytes(content)
+    (tmp_path / "packed").write_bytes(gzip.compress(content))
+    assert seeds([tmp_path / "plain", tmp_path / "packed"]) == [content, content]
 
 
 @pytest.mark.parametrize(
