@@ -454,8 +454,8 @@ class RunQueries(Asking):
             ready_ns (int64): when its reduction was handed over, ns
             start_ns (int64): when that began, ns
             end_ns (int64): when it ended, ns
-            waited_ns (int64, may be missing): how long it waited for the last rank, ns; null where ranks are missing
-            transfer_ns (int64, may be missing): how long it then transferred, ns; null where ranks are missing
+            waited_ns (int64, may be missing): how long it waited for the last rank, null where ranks are missing, ns
+            transfer_ns (int64, may be missing): how long it then transferred, null where ranks are missing, ns
             exposed_ns (int64, may be missing): how long nothing was computed meanwhile, ns
 
         Raises:
@@ -1707,7 +1707,7 @@ class RunQueries(Asking):
         """How much memory each class holds over time, by a snapshot or a timeline.
 
         Columns:
-            at_ns (int64): from when on, since 1970, ns
+            at_ns (int64): when it begins to hold, since 1970, ns
             class (str): what the memory is for
             bytes (int64): bytes that it holds, B
             device (int64, may be missing): index of the device
@@ -2885,8 +2885,8 @@ class RunQueries(Asking):
             span_ns (int64): from the first to the last work of any stage in the step, ns
             micro_batches (int64, may be missing): micro-batches of the step; null where neither rows nor you say it
             forward_ns (int64): computing outside backward passes, ns
-            backward_ns (int64, may be missing): computing in backward passes, ns; null where none is found
-            transfer_ns (int64, may be missing): messages beside computing once both sides have come, ns; null: unknown
+            backward_ns (int64, may be missing): computing in backward passes, null where none is found, ns
+            transfer_ns (int64, may be missing): messages beside computing once both sides have come, null: unknown, ns
             bubble_ns (int64): rest of the span: the stage neither computes nor transfers, ns
             bubble_share (float64): the same as a share of the span, 0..1
             expected_1f1b (float64, may be missing): (p - 1)/(m + p - 1) of p even stages and m micro-batches, GPipe's, too
@@ -3838,7 +3838,7 @@ class RunQueries(Asking):
             bytes (int64): data of one operation, counted as NCCL's tests do, B
             time_ns (int64): predicted time of one, ns
             table_ns (int64, may be missing): what NCCL's own table says of it, by its best protocol, ns
-            measured_ns (int64, may be missing): what was measured for this, ns; null: nobody checked it
+            measured_ns (int64, may be missing): what was measured for this, null: nobody checked it, ns
             error (float64, may be missing): prediction by measurement, less 1
             table_error (float64, may be missing): NCCL's table by measurement, less 1
             is_within (bool): whether the size lies in the range of the fit

@@ -10,8 +10,8 @@
 // @column ready_ns INTEGER when its reduction was handed over, ns
 // @column start_ns INTEGER when that began, ns
 // @column end_ns INTEGER when it ended, ns
-// @column waited_ns INTEGER? how long it waited for the last rank, ns; null where ranks are missing
-// @column transfer_ns INTEGER? how long it then transferred, ns; null where ranks are missing
+// @column waited_ns INTEGER? how long it waited for the last rank, null where ranks are missing, ns
+// @column transfer_ns INTEGER? how long it then transferred, null where ranks are missing, ns
 // @column exposed_ns INTEGER? how long nothing was computed meanwhile, ns
 // Order: rank, then ready_ns.
 // Empty when: no all-reduce begins in a backward pass, as with one rank or with gathered parameters.

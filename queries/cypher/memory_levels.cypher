@@ -1,6 +1,6 @@
 // How much memory each class holds over time, by a snapshot or a timeline.
 // @param run STRING name of the run
-// @column at_ns INTEGER from when on, since 1970, ns
+// @column at_ns INTEGER when it begins to hold, since 1970, ns
 // @column class STRING what the memory is for
 // @column bytes INTEGER bytes that it holds, B
 // @column device INTEGER? index of the device

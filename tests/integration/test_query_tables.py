@@ -298,6 +298,15 @@ ELSEWHERE = {
     *("comm_comp_overlap", "exposed_communication", "queue_length", "memory_bandwidth"),
     *("utilisation", "peak_losses", "known_work"),
     *("operator_work", "roofline", "cupti_counters", "cupti_ranges", "counted_work"),
+    *("memory_classes", "memory_failures", "memory_levels", "memory_pools", "memory_sources"),
+    *("channels", "communicators", "stated_transfers"),  # tests/integration/test_companions.py
+    *(
+        "nccl_advice",
+        "transfer_fit",
+        "transfer_points",
+        "transfer_predictions",
+    ),  # tests/unit/test_transfers.py
+    *("ddp_buckets", "pipeline"),
     *("bounds", "fixes"),  # of the columns of run_details: tests/unit/test_more_fixes.py
     "operation_stragglers",  # likewise: tests/unit/test_straggler_section.py
     *("event_sums", *(name for name, query in queries().items() if query.again)),

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from pages import PAGES, ROOT, blocks_of, is_shown
 
-OWN_TESTS = {"docs/python.md": "python", "docs/rules.md": ""}
+OWN_TESTS = {"docs/python.md": "python", "docs/memory.md": "python", "docs/rules.md": ""}
 """Pages whose blocks of that kind have a test of their own: test_docs_python.py, test_rules_document.py."""
 SCRIPTS = {"sh", "cypher"}
 """Kinds that test_docs_commands.py runs on every page."""

@@ -4,6 +4,7 @@ import gzip
 import json
 import os
 import pickle
+import re
 import resource
 from collections.abc import Callable
 from io import BytesIO
@@ -267,3 +268,14 @@ def test_a_file_without_memory_is_refused(tmp_path: Path) -> None:
     path.write_text(json.dumps({"traceEvents": []}))
     with pytest.raises(InputError, match="is no recording of memory"):
         read_recordings(path)
+
+
+def test_the_page_shows_what_its_code_prints(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = TIMELINE.parents[2]
+    page = (root / "docs" / "memory.md").read_text(encoding="utf-8")
+    (block,) = re.finditer(r"^```python\n(.*?)^```\n```text\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
+    monkeypatch.chdir(root)
+    exec(compile(block[1], "docs/memory.md", "exec"), {})
+    assert capsys.readouterr().out == block[2]

@@ -38,12 +38,12 @@ PIPELINE_COLUMNS = (
         "micro_batches", "INTEGER", True, "micro-batches of the step; null where neither rows nor you say it"
     ),
     Column("forward_ns", "INTEGER", False, "computing outside backward passes, ns"),
-    Column("backward_ns", "INTEGER", True, "computing in backward passes, ns; null where none is found"),
+    Column("backward_ns", "INTEGER", True, "computing in backward passes, null where none is found, ns"),
     Column(
         "transfer_ns",
         "INTEGER",
         True,
-        "messages beside computing once both sides have come, ns; null: unknown",
+        "messages beside computing once both sides have come, null: unknown, ns",
     ),
     Column("bubble_ns", "INTEGER", False, "rest of the span: the stage neither computes nor transfers, ns"),
     Column("bubble_share", "FLOAT", False, "the same as a share of the span, 0..1"),

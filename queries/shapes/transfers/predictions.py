@@ -26,7 +26,7 @@ PREDICTION_COLUMNS = (
     Column("bytes", "INTEGER", False, "data of one operation, counted as NCCL's tests do, B"),
     Column("time_ns", "INTEGER", False, "predicted time of one, ns"),
     Column("table_ns", "INTEGER", True, "what NCCL's own table says of it, by its best protocol, ns"),
-    Column("measured_ns", "INTEGER", True, "what was measured for this, ns; null: nobody checked it"),
+    Column("measured_ns", "INTEGER", True, "what was measured for this, null: nobody checked it, ns"),
     Column("error", "FLOAT", True, "prediction by measurement, less 1"),
     Column("table_error", "FLOAT", True, "NCCL's table by measurement, less 1"),
     Column("is_within", "BOOLEAN", False, "whether the size lies in the range of the fit"),
