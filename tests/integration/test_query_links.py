@@ -177,7 +177,13 @@ def test_resnet_on_two_a100_has_five_buckets_a_step_and_a_board_whose_link_nobod
     database: Database, workspace: Workspace, shared_trace: Callable[[str], Path]
 ) -> None:
     with on_file(database, workspace, shared_trace(A5)) as asked:
-        used = asked("link_use")
+        used, fitted = asked("link_use"), asked("transfer_fit")
+        (run,) = {row for row in database.read("MATCH (r:Run) RETURN r.name AS name")["name"] if A5 in row}
+        reduced_in_backward = ask(database, "ddp_buckets", run=run)
+    assert fitted["bytes_per_s"].isna().all()
+    assert fitted["lacks"].str.contains("Waits for ranks that are not here").all()
+    by_step = reduced_in_backward.groupby("step")["elements"].agg(list)
+    assert by_step.iloc[0] == [2049000, 7875584, 6563840, 6637568, 2431040]
     reduced = used[used["name"].eq("all_reduce")]
     buckets = [4 * elements for elements in (2049000, 7875584, 6563840, 6637568, 2431040)]
     assert sorted(reduced["bytes"]) == sorted(buckets)
@@ -190,6 +196,8 @@ def test_megatron_of_one_rank_knows_its_data_by_shapes_but_not_its_group(
     database: Database, workspace: Workspace, shared_trace: Callable[[str], Path]
 ) -> None:
     with on_file(database, workspace, shared_trace(A1)) as asked:
-        used = asked("link_use").iloc[0]
+        used, fitted = asked("link_use").iloc[0], asked("transfer_fit")
+    assert fitted["bytes_per_s"].isna().all()
+    assert fitted["lacks"].str.contains("Waits for ranks that are not here").all()
     assert (used["count"], used["bytes"], used["sum_ns"]) == (81, 2 * 4 * 2048 * 4096, 227_411_000)
     assert "size of the group is not in the file" in used["lacks"]
