@@ -1,7 +1,6 @@
 """The options that say what no trace says of the job."""
 
 import functools
-import json
 from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any
 import click
 
 from tracegraph.base.errors import InputError
+from tracegraph.base.json_object import read_object
 from tracegraph.base.suggest import did_you_mean
 from tracegraph.queries.shapes.links.link_use import stated_link
 from tracegraph.queries.shapes.peak.job import Job
@@ -29,12 +29,7 @@ def read_job(file: Path) -> dict[str, object]:
     InputError
         The file cannot be read, holds no JSON object, or names something else.
     """
-    try:
-        found = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise InputError(f"cannot read the job in {file}: {error}", _HINT) from error
-    if not isinstance(found, dict):
-        raise InputError(f"the job in {file} is no JSON object", _HINT)
+    found = read_object(file, "the job", "is", _HINT)
     known = [field.name for field in fields(Job)]
     for name in found:
         if name not in known:

@@ -127,7 +127,7 @@ _WITH = click.option(
     "companions",
     multiple=True,
     metavar="FILE",
-    help="File that is no trace and explains the job: a log of NCCL (NCCL_DEBUG=INFO), the output of its "
+    help="File that is not a trace but explains the job: a log of NCCL (NCCL_DEBUG=INFO), the output of its "
     "tests, a snapshot or timeline of memory; once for each file. `tracegraph attach` adds one later.",
 )
 _OPTIONS = (*_OF_GRAPHS, *_OF_FILES, _WITH)

@@ -5,9 +5,10 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 from tracegraph.ingest.companions.companion import CompanionFile, Told
-from tracegraph.ingest.companions.registry import open_companion, read_companions
+from tracegraph.ingest.companions.registry import kinds_of, open_companion, read_companions
 from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
 from tracegraph.ingest.tables.companions import lone_run, with_companions
 from tracegraph.store.schema.schema import SCHEMA_VERSION
@@ -32,8 +33,8 @@ def attach_files(
     """
     opened = [open_companion(Path(file), limits) for file in files]
     told = read_companions(opened)
-    rows = {str(row["path"]): row for row in _listed(manifest) if row["kind"] not in told}
-    rows |= {f"{row['path']}": row for row in _sources(opened, ", ".join(told))}
+    kept = [row for row in _listed(manifest) if told.keys().isdisjoint(row["kinds"])]
+    rows = {str(row["path"]): row for row in (*kept, *map(_source, opened))}
     changed = {"created": now(), _TOLD: list(rows.values())}
     return with_companions(graph, told, str(changed["created"])), {**manifest, **changed}, told
 
@@ -71,11 +72,11 @@ def now() -> str:
     return datetime.now(timezone.utc).isoformat(timespec="microseconds")
 
 
-def _listed(manifest: Mapping[str, object]) -> Sequence[Mapping[str, object]]:
+def _listed(manifest: Mapping[str, object]) -> Sequence[Mapping[str, Any]]:
     listed = manifest.get(_TOLD, [])
     assert isinstance(listed, list)
     return listed
 
 
-def _sources(files: Sequence[CompanionFile], kinds: str) -> list[Mapping[str, object]]:
-    return [{"path": file.path, "sha256": file.sha256, "kind": kinds} for file in files]
+def _source(file: CompanionFile) -> Mapping[str, object]:
+    return {"path": file.path, "sha256": file.sha256, "kinds": [one.name for one in kinds_of(file)]}

@@ -25,7 +25,7 @@ class IngestOptions:
         A user's own spellings of kernel names, which decide whether a kernel computes, communicates or
         copies.
     companions
-        Files that are no trace and explain the job, such as logs of NCCL.
+        Files that are not traces but explain the job, such as logs of NCCL.
     """
 
     limits: Limits = DEFAULT_LIMITS

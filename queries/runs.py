@@ -94,8 +94,10 @@ def last_of_step(ask: Ask, run: str, step: int) -> int:
     return first_rank(ask, run) if found.empty else int(found["rank"].iloc[0])
 
 
-def find_window(ask: Ask, run: str, part: RunPart = WHOLE) -> RunWindow:
+def find_window(ask: Ask, run: str, part: RunPart = WHOLE, *, needs_path: bool = True) -> RunWindow:
     """Find the window of a run, or of a part of it.
+
+    A run of files that only explain a trace has no time: without `needs_path` its window is empty, at 0.
 
     The window of a step goes from the annotation's start to the later of its end and the end of the GPU work
     launched in it; that of a phase likewise.
@@ -117,6 +119,8 @@ def find_window(ask: Ask, run: str, part: RunPart = WHOLE) -> RunWindow:
     elif step is None:
         found = ask("run_window", {"run": run})
         if found.empty and _has_no_trace(ask, run):
+            if not needs_path:
+                return RunWindow(0, 0, 0)
             raise InputError(
                 f"run {run!r} has no trace, only files that explain one",
                 "ingest them together: tracegraph ingest TRACE --with FILE",
@@ -229,9 +233,7 @@ def _filled(ask: Ask, taken: Mapping[str, Parameter], given: Mapping[str, object
         raise InputError("end_ns and chain belong together", "give both or none of them")
     if all(one in values for one in wanted):
         return values
-    if not part and "chain" not in wanted and _has_no_trace(ask, name):
-        return dict.fromkeys(wanted, 0) | values  # nothing of it has a time
-    window = find_window(ask, name, part)
+    window = find_window(ask, name, part, needs_path="chain" in wanted)
     return {one: getattr(window, one) for one in wanted} | values
 
 

@@ -4,6 +4,7 @@ How many bytes an operation moves, and how its bus bandwidth follows, are as in 
 (github.com/NVIDIA/nccl-tests, doc/PERFORMANCE.md), so that the figures can be compared with theirs.
 """
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -11,6 +12,7 @@ ON_THREADS = ("gloo:", "mpi:", "ucc:")
 """Beginnings of the annotations that back ends for the CPU write around a collective, on a thread."""
 TRANSFER, LATE_ARRIVAL, MIXED = CAUSES = ("transfer", "late arrival", "mixed")
 """What an operation takes long for, where that is known."""
+_NO_LETTER = re.compile(r"[^a-z]", re.A)
 Factor = Callable[[int], float]
 """A factor by the number of members of the group."""
 
@@ -89,3 +91,9 @@ ALGORITHMS = ("tree", "ring", "collnetdirect", "collnetchain", "nvls", "nvlstree
 PROTOCOLS = ("ll", "ll128", "simple")
 """NCCL's protocols in the order of its numbers, as above."""
 RING, TREE = "ring", "tree"
+
+
+def stated_kind(collective: str) -> str | None:
+    """Find the kind that a name such as `_allgather_base` or `AllReduce` means; None for none."""
+    letters = _NO_LETTER.sub("", collective.lower())
+    return next((kind.name for kind in KINDS if letters.startswith(kind.spelling)), None)

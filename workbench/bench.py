@@ -136,7 +136,7 @@ class Workbench(BenchQueries):
         kernel_types
             A file that says which kernels compute, communicate or copy, if their names do not.
         companions
-            Files that are no trace and explain the job: logs of NCCL, output of its tests.
+            Files that are not traces but explain the job: logs of NCCL, output of its tests.
 
         Raises
         ------

@@ -14,7 +14,7 @@ from benchmarks.accuracy.under import GOAL, GOAL_WITH_JITTER
 from benchmarks.accuracy.verdict import in_processes
 from tracegraph.ingest.causal.graph.path_rows import path_table
 from tracegraph.ingest.ranks.job import Job, build_job
-from tracegraph.ingest.ranks.rank_part import read_part
+from tracegraph.ingest.ranks.rank_part import read_all_parts
 from tracegraph.ingest.sources.source import as_source
 from tracegraph.ingest.tables.collectives import member_times
 from tracegraph.ingest.what_if.graph.graph import graph_of
@@ -109,7 +109,7 @@ class _Judge:
 
     def _score(self, one: OracleSet, files: list[Path]) -> JobScore:
         truth, scorer = read_json(one.truth), self.oracle.scorer()
-        job = build_job([read_part(as_source(file)) for file in files])
+        job = build_job([part for file in files for part in read_all_parts(as_source(file))])
         path = path_table(job.model).select(_PATH_COLUMNS).to_pandas()
         same = scorer.trace_facts(files)[1]
         ours = list(_rows(path))

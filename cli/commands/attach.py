@@ -1,4 +1,4 @@
-"""`tracegraph attach`: files that are no trace and explain one, added to a stored run."""
+"""`tracegraph attach`: files that are not traces but explain one, added to a stored run."""
 
 import click
 

@@ -14,7 +14,8 @@ from tracegraph.cli.reporters.companions import told_lines
 from tracegraph.cli.reporters.integrity import print_inspection, print_job
 from tracegraph.cli.reporters.layout import open_console
 from tracegraph.cli.trace_options import rank_option
-from tracegraph.ingest.companions.registry import is_companion, open_companion, read_companions
+from tracegraph.ingest.companions.companion import CompanionFile
+from tracegraph.ingest.companions.registry import find_companion, read_companions
 from tracegraph.ingest.inspection import Inspection, JobInspection, inspect_traces
 from tracegraph.ingest.limits import Limits
 from tracegraph.ingest.sources.expand import find_sources
@@ -34,18 +35,19 @@ def doctor(context: Context, files: tuple[str, ...], form: str, ranks: dict[str,
 
     With FILE, which may be a folder, a pattern or a URL, too: what the trace lost and what in it is odd,
     without a database; of several also what joining them as the ranks of one job finds. Of logs of NCCL and
-    output of its tests: what they hold. Exit code 1 if a
-    finding is an error, 2 if a file cannot be used. Without: whether `tracegraph report` can run here.
+    output of its tests: what they hold. Exit code 1 if a finding is an error, 2 if a file cannot be used.
+    Without: whether `tracegraph report` can run here.
     """
     if not files:
         check_installation(context)
         return 0
-    if any(companions := [is_companion(Path(file), limits) for file in files]):
-        if not all(companions):
+    opened = [find_companion(Path(file), limits) for file in files]
+    if companions := [one for one in opened if one is not None]:
+        if len(companions) < len(files):
             raise InputError(
                 "files that explain a trace and traces are given together", "name one kind at a time"
             )
-        return _say_companions(files, form, limits)
+        return _say_companions(companions, form)
     sources = find_sources(files, ranks)
     with context.progress() as progress:
         found, together = inspect_traces(sources, limits, progress)
@@ -69,9 +71,9 @@ def doctor(context: Context, files: tuple[str, ...], form: str, ranks: dict[str,
     return _ERROR if any(finding.level == "error" for one in usable for finding in one.findings) else 0
 
 
-def _say_companions(files: Sequence[str], form: str, limits: Limits) -> int:
-    """Say what files hold that are no trace and explain one."""
-    told = read_companions([open_companion(Path(file), limits) for file in files])
+def _say_companions(files: Sequence[CompanionFile], form: str) -> int:
+    """Say what files hold that are not traces but explain one."""
+    told = read_companions(files)
     if form == "json":
         click.echo(json.dumps({kind: dict(one.words) for kind, one in told.items()}, indent=1))
     else:

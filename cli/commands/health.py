@@ -55,8 +55,8 @@ def health(
 
     A TRACE may be a folder, a pattern or a URL, too. Nothing is stored and no database is needed. A check
     that cannot be judged says what to record; it does not fail. With --params or --model, --tokens and --peak
-    the share of the peak (MFU) is judged, too. Exit code 1 if a check failed, 2 if a file or
-    an option cannot be used.
+    the share of the peak (MFU) is judged, too. Exit code 1 if a check failed, 2 if a file or an option cannot
+    be used.
     """
     thresholds = {} if thresholds_file is None else read_thresholds(thresholds_file)
     options = IngestOptions(limits, step_marker=step_marker, spellings=spellings, compared=False)

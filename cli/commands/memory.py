@@ -8,6 +8,7 @@ import click
 from tracegraph.cli.options import file_option, form_of, limit_option
 from tracegraph.cli.reporters.every_section import print_sections
 from tracegraph.cli.reporters.layout import open_console
+from tracegraph.ingest.companions.memory.fixes import memory_fixes
 from tracegraph.ingest.companions.memory.recording import read_recordings
 from tracegraph.ingest.limits import Limits
 from tracegraph.workbench.memory.content import memory_row, page_sections
@@ -34,10 +35,11 @@ def memory(files: tuple[Path, ...], form: str, gpus: int, output: Path | None, l
     FILE is a snapshot of the CUDA allocator (torch.cuda.memory._dump_snapshot) or a memory timeline of
     PyTorch's profiler (export_memory_timeline, .raw.json.gz). Nothing is stored and no database is needed.
     """
-    found = [one for file in files for one in read_recordings(file, limits)]
+    recordings = (one for file in files for one in read_recordings(file, limits))
+    found = [(one, memory_fixes(one, gpus)) for one in recordings]
     if form == "json":
-        click.echo(json.dumps({"recordings": [memory_row(one, gpus) for one in found]}, indent=1))
+        click.echo(json.dumps({"recordings": [memory_row(*one) for one in found]}, indent=1))
     else:
-        print_sections(open_console(), page_sections(found, gpus))
+        print_sections(open_console(), page_sections(found))
     if output is not None:
-        output.write_text(memory_page(found, gpus), encoding="utf-8")
+        output.write_text(memory_page(found), encoding="utf-8")

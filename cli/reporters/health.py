@@ -67,17 +67,15 @@ def health_junit(found: Sequence[Judged]) -> str:
     for one in found:
         case = ElementTree.SubElement(suite, "testcase", classname=_SUITE, name=one.check.name)
         said = visible(one.words)
+        judged = f"{_number(one, one.value)}, {one.check.limit} {_number(one, one.threshold)}: {said}"
         if one.state == FAILED:
-            message = f"{_number(one, one.value)}, {one.check.limit} {_number(one, one.threshold)}: {said}"
-            failure = ElementTree.SubElement(case, "failure", type=one.check.name, message=message)
+            failure = ElementTree.SubElement(case, "failure", type=one.check.name, message=judged)
             failure.text = one.advice
         elif one.state == NOT_JUDGED:
             ElementTree.SubElement(case, "skipped", message=said)
         else:
             output = ElementTree.SubElement(case, "system-out")
-            output.text = (
-                f"{_number(one, one.value)}, {one.check.limit} {_number(one, one.threshold)}: {said}"
-            )
+            output.text = judged
     suites = ElementTree.Element("testsuites")
     suites.append(suite)
     ElementTree.indent(suites)

@@ -1,1 +1,1 @@
-"""Files that are no trace and explain one: logs of NCCL, output of its tests."""
+"""Files that are not traces but explain one: logs of NCCL, output of its tests, recordings of memory."""

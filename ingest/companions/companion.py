@@ -1,4 +1,4 @@
-"""What a companion is: a kind of file that is no trace and says something about a run."""
+"""What a companion is: a kind of file that is not a trace but says something about a run."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

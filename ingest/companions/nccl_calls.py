@@ -4,11 +4,10 @@ import re
 from collections import Counter
 
 from tracegraph.ingest.companions.companion import Row
-from tracegraph.ingest.companions.kind_names import ELEMENT_BYTES, kind_named
 from tracegraph.ingest.companions.log_lines import Line
 from tracegraph.ingest.companions.nccl_communicators import Communicator, CommunicatorLog
 from tracegraph.vocabulary import collectives
-from tracegraph.vocabulary.collectives import KIND
+from tracegraph.vocabulary.collectives import KIND, stated_kind
 
 _CHOICE = re.compile(
     r"(\w+): (\d+) Bytes -> Algo (\w+) proto (\w+)(?: channel\{Lo\.\.Hi\}=\{(\d+)\.\.(\d+)\})?"
@@ -16,6 +15,8 @@ _CHOICE = re.compile(
 _CALL = re.compile(
     r"(\w+): opCount [0-9a-f]+ .*?\bcount (\d+) datatype (\d+) .*?\bcomm (0x[0-9a-f]+)(?: \[nranks=(\d+)\])?"
 )
+_ELEMENT_BYTES = (1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1)
+"""Bytes of an element by the number of its type (NCCL 2.29, src/nccl.h.in, ncclDataType_t)."""
 _Key = tuple[str, int, str | None, str | None, int | None]
 
 
@@ -30,7 +31,7 @@ class CallLog:
     def take(self, line: Line) -> bool:
         """Take a line, and tell whether it is that of a call."""
         if (choice := _CHOICE.search(line.text)) is not None:
-            kind = kind_named(choice[1])
+            kind = stated_kind(choice[1])
             if kind is None:
                 return False
             algorithm = _named(choice[3], collectives.ALGORITHMS)
@@ -39,9 +40,9 @@ class CallLog:
             self._choices[line.process, (kind, int(choice[2]), algorithm, protocol, channels)] += 1
             return True
         call = _CALL.search(line.text)
-        if call is None or (kind := kind_named(call[1])) is None or int(call[3]) >= len(ELEMENT_BYTES):
+        if call is None or (kind := stated_kind(call[1])) is None or int(call[3]) >= len(_ELEMENT_BYTES):
             return False
-        moved = int(call[2]) * ELEMENT_BYTES[int(call[3])]
+        moved = int(call[2]) * _ELEMENT_BYTES[int(call[3])]
         ranks = None if call[5] is None else int(call[5])
         self._calls[line.process, call[4], ranks, (kind, moved, None, None, None)] += 1
         return True

@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterator, Sequence
 
 from tracegraph.ingest.companions.companion import CompanionFile, Row, Told
-from tracegraph.ingest.companions.kind_names import kind_named
 from tracegraph.ingest.companions.log_lines import split_log
 from tracegraph.ingest.microseconds import literal_to_ns
 from tracegraph.vocabulary import collectives
+from tracegraph.vocabulary.collectives import stated_kind
 
 _HEADER = re.compile(r"^#\s+size\s+count\s+type\b.*$", re.MULTILINE)
 _TEST = re.compile(r"(?:Collective test starting: |\b)(\w+)_perf\b")
@@ -63,6 +63,6 @@ def _kind(text: str, path: str) -> str | None:
     """Find which operation was tested: the text says it, else the name of the file may."""
     for said in (text, path):
         for match in _TEST.finditer(said):
-            if (kind := kind_named(match[1])) is not None:
+            if (kind := stated_kind(match[1])) is not None:
                 return kind
     return None

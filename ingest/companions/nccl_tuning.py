@@ -3,10 +3,10 @@
 import re
 
 from tracegraph.ingest.companions.companion import Row
-from tracegraph.ingest.companions.kind_names import kind_named
 from tracegraph.ingest.companions.log_lines import Line
 from tracegraph.ingest.companions.nccl_communicators import CommunicatorLog
 from tracegraph.vocabulary import collectives
+from tracegraph.vocabulary.collectives import stated_kind
 
 _CELL = re.compile(r"^\s*([\d.]+)/\s*([\d.]+)\s*$")
 _BOTH = re.compile(r"^\s*(\w+)/\s*(\w+)\s*$")
@@ -36,7 +36,7 @@ class TuningLog:
         elif head == "Latency/AlgBw":  # before 2.19
             pairs = (_BOTH.match(cell) for cell in cells)
             self._ways[thread] = [(pair[1].lower(), pair[2].lower()) for pair in pairs if pair is not None]
-        elif (kind := kind_named(head)) is not None and thread in self._ways:
+        elif (kind := stated_kind(head)) is not None and thread in self._ways:
             place = len(self._communicators.made_in(thread))  # of the one that it completes next
             self._rows += [(thread, place, row) for row in _rows(kind, self._ways[thread], cells)]
         else:

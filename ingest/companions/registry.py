@@ -1,7 +1,5 @@
 """Every kind of companion: a new one is a module with a `Companion`, and its name here."""
 
-import gzip
-import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -13,14 +11,12 @@ from tracegraph.ingest.companions.nccl_log import NCCL_LOG
 from tracegraph.ingest.companions.nccl_tests import NCCL_TESTS
 from tracegraph.ingest.findings import Integrity
 from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
-from tracegraph.ingest.readers.source_file import DATABASE, open_source
+from tracegraph.ingest.readers.source_file import DATABASE, HEAD_BYTES, open_source
+from tracegraph.ingest.readers.unpacking import begins_with
 
 COMPANIONS: tuple[Companion, ...] = (NCCL_LOG, NCCL_TESTS, SNAPSHOTS, TIMELINES)
 _OF_TRACES = (b"{", b"[", b"PAR1", DATABASE)
 """How traces begin, which are not looked through for what companions hold."""
-_GZIP = b"\x1f\x8b"
-_HEAD = 64
-"""Bytes that tell a trace."""
 _HINT = f"companions are {', '.join(one.name for one in COMPANIONS)}; a trace is given without --with"
 
 
@@ -37,27 +33,30 @@ def _is_trace(head: bytes) -> bool:
 
 def kinds_of(file: CompanionFile) -> list[Companion]:
     """Return the kinds that a file is of."""
-    if _is_trace(file.data[:_HEAD]):
+    if _is_trace(file.data[:HEAD_BYTES]):
         return []
     return [one for one in COMPANIONS if one.sniff(file)]
 
 
-def is_companion(path: Path, limits: Limits = DEFAULT_LIMITS) -> bool:
-    """Tell whether a file is a companion and no trace; a file that cannot be read is none."""
+def find_companion(path: Path, limits: Limits = DEFAULT_LIMITS) -> CompanionFile | None:
+    """Open a file if it is a companion; None for a trace and for a file that cannot be read.
+
+    A trace is told by its first bytes, so that a large one is neither read nor unpacked for this.
+    """
     try:
-        return not _is_trace(_head(path)) and bool(kinds_of(open_companion(path, limits)))
-    except (OSError, EOFError, zlib.error, InputError):
-        return False
+        with path.open("rb") as file:
+            head, _ = begins_with(file.read(HEAD_BYTES))
+        if _is_trace(head):
+            return None
+        opened = open_companion(path, limits)
+    except (OSError, InputError):
+        return None
+    return opened if kinds_of(opened) else None
 
 
-def _head(path: Path) -> bytes:
-    """Read how the content begins; a packed file may be a large trace, of which the rest stays packed."""
-    with path.open("rb") as file:
-        head = file.read(_HEAD)
-    if not head.startswith(_GZIP):
-        return head
-    with gzip.open(path) as unpacked:
-        return unpacked.read(_HEAD)
+def is_companion(path: Path, limits: Limits = DEFAULT_LIMITS) -> bool:
+    """Tell whether a file is a companion and no trace."""
+    return find_companion(path, limits) is not None
 
 
 def read_companions(files: Sequence[CompanionFile]) -> Mapping[str, Told]:

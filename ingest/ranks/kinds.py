@@ -2,11 +2,10 @@
 
 import re
 
-from tracegraph.vocabulary.collectives import KINDS
+from tracegraph.vocabulary.collectives import stated_kind
 from tracegraph.vocabulary.operation_types import COMMUNICATION_NAMES
 
 _BACK_END = re.compile(r"(?:nccl|rccl)(?:dev)?kernel|(?:nccl|rccl|gloo|mpi|ucc|oneccl)(?=[_:])", re.A)
-_NO_LETTER = re.compile(r"[^a-z]", re.A)
 
 
 def is_communication(name: str) -> bool:
@@ -22,9 +21,3 @@ def find_kind(name: str) -> str | None:
     """
     behind = _BACK_END.match(name.lower())
     return stated_kind(name[behind.end() :]) if behind else None
-
-
-def stated_kind(collective: str) -> str | None:
-    """Find the kind that an argument "Collective name" means, such as `_allgather_base`; None for none."""
-    letters = _NO_LETTER.sub("", collective.lower())
-    return next((kind.name for kind in KINDS if letters.startswith(kind.spelling)), None)

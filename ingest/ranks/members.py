@@ -10,9 +10,10 @@ from tracegraph.ingest.arrays import Ints
 from tracegraph.ingest.causal.events.events import NONE
 from tracegraph.ingest.causal.graph.model import RankModel
 from tracegraph.ingest.causal.rules.threads.collectives import cpu_collectives
-from tracegraph.ingest.ranks.kinds import find_kind, is_communication, stated_kind
+from tracegraph.ingest.ranks.kinds import find_kind, is_communication
 from tracegraph.ingest.ranks.message_sizes import shaped_bytes, stated_bytes
 from tracegraph.vocabulary.categories import Role
+from tracegraph.vocabulary.collectives import stated_kind
 
 _TEXTS = ("collective", "group", "group_ranks", "dtype")
 _NUMBERS = ("group_size", "group_sequence", "elements", "receiver", "sender")

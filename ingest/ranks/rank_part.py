@@ -21,8 +21,8 @@ from tracegraph.ingest.measures.measures import Measures, measure
 from tracegraph.ingest.options import DEFAULT_OPTIONS, IngestOptions
 from tracegraph.ingest.ranks.communication import COMMUNICATION_COLUMNS, with_communication
 from tracegraph.ingest.ranks.members import Member, find_members
-from tracegraph.ingest.sources.reading import read_ranks, read_source
-from tracegraph.ingest.sources.source import AnySource, Source, as_source
+from tracegraph.ingest.sources.reading import read_ranks
+from tracegraph.ingest.sources.source import Source
 from tracegraph.ingest.trace import STATED_COLUMNS, FileFacts, TraceFile, file_facts
 
 _STATED = (*STATED_COLUMNS, *WORK_COLUMNS, *COMMUNICATION_COLUMNS)
@@ -54,7 +54,7 @@ class Part:
 
     @property
     def is_whole(self) -> bool:
-        """Whether each attribute is of its type and the table has its columns, as `read_part` makes them."""
+        """Whether each attribute is of its type and the table has its columns, as `understand` makes them."""
         kinds = get_type_hints(Part)
         fit = (
             isinstance(getattr(self, name, None), get_origin(kinds[name]) or kinds[name]) for name in kinds
@@ -81,27 +81,18 @@ def build_checked(
     return model
 
 
-def read_part(
-    trace_file: AnySource,
-    options: IngestOptions = DEFAULT_OPTIONS,
-) -> Part:
-    """Read a file and find out all that can be known of its rank alone, under each policy of the options.
-
-    Its findings are about the chosen policy. InputError where the file cannot be used.
-    """
-    source = as_source(trace_file)
-    integrity = Integrity(source.name, options.limits)
-    return understand(read_source(source, integrity), integrity, options)
-
-
 def read_all_parts(source: Source, options: IngestOptions = DEFAULT_OPTIONS) -> list[Part]:
-    """Do the same for each rank in a file of a job of several files, in the order of their ranks."""
+    """Read a file of a job and find out all that can be known of each of its ranks alone, in their order.
+
+    That is under each policy of the options; findings are about the chosen one. InputError where the file
+    cannot be used.
+    """
     ranks = read_ranks(source, Integrity(source.name, options.limits), of_job=True)
     return [understand(trace, integrity, options) for trace, integrity in ranks]
 
 
 def understand(trace: TraceFile, integrity: Integrity, options: IngestOptions = DEFAULT_OPTIONS) -> Part:
-    """As `read_part`, of a trace that is read."""
+    """As `read_all_parts`, of a trace that is read."""
     model = build_checked(trace, integrity, options, of_job=True)
     context = model.scene
     stated, measures = measure(trace, model, integrity)

@@ -6,6 +6,7 @@ from typing import Any
 import pandas as pd
 
 from tracegraph.queries.module import Column
+from tracegraph.queries.shapes.frame_rows import records
 from tracegraph.queries.shapes.peak.devices import ceilings, device_names, device_of
 from tracegraph.vocabulary.device_peaks import find_peaks
 from tracegraph.vocabulary.evidence import EVIDENCE
@@ -66,16 +67,11 @@ def roofline(
     by_shapes = work[[key not in told for key in keys]]
     names = device_names(files)
     rows = [
-        *(_row(one, names, EVIDENCE[1] if one["work"] else None) for one in _records(by_shapes)),
-        *(_row({**one, "calls": one["count"]}, names, EVIDENCE[0]) for one in _records(counters)),
+        *(_row(one, names, EVIDENCE[1] if one["work"] else None) for one in records(by_shapes)),
+        *(_row({**one, "calls": one["count"]}, names, EVIDENCE[0]) for one in records(counters)),
     ]
     columns = [column.name for column in ROOFLINE_COLUMNS]
     return pd.DataFrame(rows, columns=columns)
-
-
-def _records(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    plain = frame.astype(object).where(frame.notna(), None)
-    return [{str(name): value for name, value in row.items()} for row in plain.to_dict("records")]
 
 
 def _row(one: Mapping[str, Any], names: Mapping[int, list[str]], evidence: str | None) -> dict[str, Any]:

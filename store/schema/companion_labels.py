@@ -1,4 +1,4 @@
-"""The labels of nodes that companions make: files that are no trace and explain one."""
+"""The labels of nodes that companions make: files that are not traces but explain one."""
 
 from tracegraph.store.schema.properties import NodeLabel, Property, number, text, time
 from tracegraph.vocabulary.collectives import ALGORITHMS, NCCL_CALLS, NCCL_CHOICES, PROTOCOLS, SOURCES

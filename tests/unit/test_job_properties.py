@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rank_parts import read_part
 from tiny import Row, call, event, kernel
 from tiny_job import ALL_REDUCE, write_trace
 
 from tracegraph.ingest.causal.graph.path_rows import path_rows
 from tracegraph.ingest.ranks.job import Job, build_job
 from tracegraph.ingest.ranks.matching import find_shift
-from tracegraph.ingest.ranks.rank_part import read_part
 from tracegraph.ingest.tables.collectives import member_times
 from tracegraph.ingest.what_if.graph.graph import graph_of
 from tracegraph.workbench.what_if.answer import Question, answer

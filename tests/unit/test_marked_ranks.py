@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from rank_parts import read_part
 from tiny import Row, event
 from tiny_job import rows_of_rank, write_trace
 
@@ -10,7 +11,6 @@ from tracegraph.base.errors import InputError
 from tracegraph.base.progress import silent
 from tracegraph.ingest.options import IngestOptions
 from tracegraph.ingest.pipeline import ingest_run, run_name
-from tracegraph.ingest.ranks.rank_part import read_part
 from tracegraph.ingest.ranks.reading import open_workers
 from tracegraph.ingest.ranks.worker import Task
 from tracegraph.ingest.sources.source import Source

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rank_parts import read_part
 from tiny_job import rows_of_rank, write_trace
 
 from tracegraph.ingest.causal.events.events import NONE
@@ -19,7 +20,7 @@ from tracegraph.ingest.convert import convert_trace
 from tracegraph.ingest.findings import Finding, Integrity
 from tracegraph.ingest.ranks.agreement import agree
 from tracegraph.ingest.ranks.job import build_job
-from tracegraph.ingest.ranks.rank_part import build_checked, read_part
+from tracegraph.ingest.ranks.rank_part import build_checked
 from tracegraph.ingest.readers import read_trace
 from tracegraph.ingest.trace import MEMORY_SCHEMA, TraceFile
 from tracegraph.vocabulary.memory import device_number, device_type

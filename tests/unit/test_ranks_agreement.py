@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from rank_parts import read_part
 from tiny_job import rows_of_rank, write_trace
 
 from tracegraph.base.errors import InputError
@@ -10,7 +11,7 @@ from tracegraph.ingest.findings import Finding
 from tracegraph.ingest.ranks.agreement import agree
 from tracegraph.ingest.ranks.diagnosis import diagnose_job
 from tracegraph.ingest.ranks.job import build_job
-from tracegraph.ingest.ranks.rank_part import Part, read_part
+from tracegraph.ingest.ranks.rank_part import Part
 from tracegraph.ingest.sources.source import Source
 
 

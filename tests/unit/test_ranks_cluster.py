@@ -9,6 +9,7 @@ import dask
 import pytest
 import trustme
 from distributed import LocalCluster, Security
+from rank_parts import read_part
 from tiny_job import rows_of_rank, write_trace
 
 from tracegraph.base.errors import InputError
@@ -18,7 +19,6 @@ from tracegraph.ingest.options import IngestOptions
 from tracegraph.ingest.pipeline import ingest_run
 from tracegraph.ingest.ranks import cluster as cluster_module
 from tracegraph.ingest.ranks.cluster import read_on
-from tracegraph.ingest.ranks.rank_part import read_part
 from tracegraph.ingest.ranks.reading import read_parts
 from tracegraph.ingest.ranks.worker import Task
 from tracegraph.ingest.sources.source import Source

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from rank_parts import read_part
 from tiny import Row, call, event, kernel
 from tiny_job import ALL_REDUCE, rows_of_rank, write_trace
 
@@ -19,11 +20,12 @@ from tracegraph.ingest.ranks.agreement import agree
 from tracegraph.ingest.ranks.clocks import RankClock, fit_clock
 from tracegraph.ingest.ranks.diagnosis import diagnose_job
 from tracegraph.ingest.ranks.job import Job, build_job
-from tracegraph.ingest.ranks.kinds import find_kind, stated_kind
+from tracegraph.ingest.ranks.kinds import find_kind
 from tracegraph.ingest.ranks.members import read_ranks
-from tracegraph.ingest.ranks.rank_part import Part, read_part
+from tracegraph.ingest.ranks.rank_part import Part
 from tracegraph.ingest.sources.rank_names import rank_in_name, ranks_in_names
 from tracegraph.ingest.sources.source import Source
+from tracegraph.vocabulary.collectives import stated_kind
 from tracegraph.vocabulary.mechanisms import CODE, COLLECTIVE
 
 

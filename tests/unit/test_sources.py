@@ -10,6 +10,7 @@ from pathlib import Path
 
 import fsspec
 import pytest
+from rank_parts import read_part
 from tiny_job import rows_of_rank, write_trace
 
 from tracegraph.base.errors import InputError
@@ -19,7 +20,6 @@ from tracegraph.ingest.findings import Integrity
 from tracegraph.ingest.limits import Limits
 from tracegraph.ingest.pipeline import ingest_run
 from tracegraph.ingest.ranks.agreement import agree
-from tracegraph.ingest.ranks.rank_part import read_part
 from tracegraph.ingest.sources.expand import find_sources
 from tracegraph.ingest.sources.fetch import local_copy
 from tracegraph.ingest.sources.reading import read_source

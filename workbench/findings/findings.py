@@ -205,7 +205,7 @@ class Findings:
     def unrecorded(self) -> Mapping[str, float]:
         """Share of the length in each gap whose work the file does not hold, the largest first."""
         found = {name: self.share(self.by_gap_ns.get(name, 0)) for name in NOT_IN_FILE}
-        return dict(sorted(((n, s) for n, s in found.items() if s), key=lambda item: -item[1]))
+        return _largest_first(found)
 
     @cached_property
     def unseen(self) -> Mapping[str, float]:
@@ -219,7 +219,7 @@ class Findings:
             "with no call open": self.untraced_cpu_share - self.unrecorded.get(OUTSIDE_RECORDING, 0.0),
             "without an explanation": self.unknown_share,
         }
-        return dict(sorted(((n, s) for n, s in found.items() if s > 0), key=lambda item: -item[1]))
+        return _largest_first(found)
 
     @property
     def unrecorded_share(self) -> float:
@@ -330,3 +330,8 @@ class Findings:
         if self.gpu.empty:
             return None
         return float((self.gpu["computing_ns"] + self.gpu["transferring_ns"]).max() / max(1, self.length_ns))
+
+
+def _largest_first(shares: Mapping[str, float]) -> dict[str, float]:
+    """Order shares, the largest first, without those that are nothing."""
+    return dict(sorted(((n, s) for n, s in shares.items() if s > 0), key=lambda item: -item[1]))

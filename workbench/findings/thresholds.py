@@ -1,11 +1,11 @@
 """Thresholds that a user sets in one file: of the checks of `health`, and of the recommendations."""
 
-import json
 from collections.abc import Mapping
 from math import inf
 from pathlib import Path
 
 from tracegraph.base.errors import InputError
+from tracegraph.base.json_object import read_object
 from tracegraph.base.suggest import did_you_mean
 from tracegraph.workbench.findings.recommendations import RULES
 from tracegraph.workbench.health.checks import ALL_CHECKS
@@ -25,13 +25,7 @@ def read_thresholds(file: Path) -> dict[str, float]:
         The file cannot be read, it names an unknown rule or check, or a threshold is not a share, 0..1, or a
         number of errors below 0.
     """
-    try:
-        found = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise InputError(f"cannot read the thresholds in {file}: {error}", _hint()) from error
-    if not isinstance(found, dict):
-        raise InputError(f"the thresholds in {file} are no JSON object", _hint())
-    return checked(found)
+    return checked(read_object(file, "the thresholds", "are", _hint()))
 
 
 def checked(thresholds: Mapping[str, object]) -> dict[str, float]:

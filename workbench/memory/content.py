@@ -6,9 +6,10 @@ from pathlib import PurePath
 
 import pandas as pd
 
-from tracegraph.ingest.companions.memory.fixes import MemoryFix, memory_fixes
+from tracegraph.ingest.companions.memory.fixes import MemoryFix
 from tracegraph.ingest.companions.memory.pools import ALL
 from tracegraph.ingest.companions.memory.recording import TIMELINE, Recording
+from tracegraph.queries.shapes.frame_rows import records
 from tracegraph.vocabulary.memory import (
     ACTIVATION,
     AUTOGRAD,
@@ -35,6 +36,8 @@ _COLOURS = {
     IN_OPTIMIZER: "#c94f4f",
     FROM_BEFORE: "#9aa3ad",
 }
+Fixed = tuple[Recording, Sequence[MemoryFix]]
+"""A recording, and what lowers its peak."""
 _OTHER_COLOUR = "#7d8590"
 _MOST_SOURCES, _MOST_DRAWN = 20, 15
 _CLASSES = (
@@ -86,8 +89,8 @@ def memory_title(recording: Recording) -> str:
     return f"Memory: {PurePath(recording.path).name}{device}"
 
 
-def memory_blocks(recording: Recording, gpus: int) -> list[Block]:
-    """Make the words, tables and pictures of one recording."""
+def memory_blocks(recording: Recording, fixes: Sequence[MemoryFix]) -> list[Block]:
+    """Make the words, tables and pictures of one recording and of what lowers its peak."""
     return [
         Words(_peak(recording)),
         *failure_blocks(recording.failed),
@@ -95,11 +98,11 @@ def memory_blocks(recording: Recording, gpus: int) -> list[Block]:
         *class_blocks(recording.classes()),
         *source_blocks(recording.sources()),
         *pool_blocks(recording.pools),
-        *_fixes(recording, gpus),
+        *_fix_blocks(fixes),
     ]
 
 
-def memory_row(recording: Recording, gpus: int) -> dict[str, object]:
+def memory_row(recording: Recording, fixes: Sequence[MemoryFix]) -> dict[str, object]:
     """Return all numbers in the form that JSON can hold."""
     return {
         "file": recording.path,
@@ -107,17 +110,12 @@ def memory_row(recording: Recording, gpus: int) -> dict[str, object]:
         "kind": recording.kind,
         "device": recording.device,
         "peak": asdict(recording.peak),
-        "classes": _rows(recording.classes()),
-        "sources": _rows(recording.sources()),
-        "pools": _rows(recording.pools),
-        "failed": _rows(recording.failed),
-        "fixes": [asdict(fix) for fix in memory_fixes(recording, gpus)],
+        "classes": records(recording.classes()),
+        "sources": records(recording.sources()),
+        "pools": records(recording.pools),
+        "failed": records(recording.failed),
+        "fixes": [asdict(fix) for fix in fixes],
     }
-
-
-def _rows(frame: pd.DataFrame) -> list[dict[str, object]]:
-    whole = frame.astype(object).where(frame.notna(), None)
-    return [{str(name): value for name, value in row.items()} for row in whole.to_dict("records")]
 
 
 def _peak(recording: Recording) -> str:
@@ -225,12 +223,11 @@ def failure_blocks(rows: pd.DataFrame) -> Iterator[Block]:
         yield Table(rows.assign(_place=_places(rows)), _FAILED, "Allocations that failed for want of memory:")
 
 
-def _fixes(recording: Recording, gpus: int) -> Iterator[Block]:
-    found = memory_fixes(recording, gpus)
-    if not found:
+def _fix_blocks(fixes: Sequence[MemoryFix]) -> Iterator[Block]:
+    if not fixes:
         yield Words("No known fix lowers the peak.")
         return
-    rows = pd.DataFrame([{**asdict(fix), "_costs": _costs(fix)} for fix in found])
+    rows = pd.DataFrame([{**asdict(fix), "_costs": _costs(fix)} for fix in fixes])
     yield Table(rows, _FIXES, "What lowers the peak, by a replay of the recording, each fix alone:")
 
 
@@ -238,6 +235,6 @@ def _costs(fix: MemoryFix) -> str:
     return fix.costs if fix.time_ns is None else f"{fix.costs}: {format_ns(fix.time_ns)} of the host's time"
 
 
-def page_sections(recordings: Sequence[Recording], gpus: int) -> list[tuple[str, list[Block]]]:
+def page_sections(found: Sequence[Fixed]) -> list[tuple[str, list[Block]]]:
     """Return a title and the blocks of each recording."""
-    return [(memory_title(one), memory_blocks(one, gpus)) for one in recordings]
+    return [(memory_title(one), memory_blocks(one, fixes)) for one, fixes in found]

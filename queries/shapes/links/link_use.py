@@ -11,6 +11,7 @@ import pandas as pd
 from tracegraph.base.errors import InputError
 from tracegraph.queries.module import Column, Parameter
 from tracegraph.queries.shapes.derived_query import Values
+from tracegraph.queries.shapes.frame_rows import records
 from tracegraph.queries.shapes.links.known_links import LINK, LINKS, find_link
 from tracegraph.queries.shapes.links.lacking import Facts, lacking
 from tracegraph.queries.shapes.peak.devices import device_names, device_of
@@ -128,10 +129,10 @@ def link_use(values: Values, transfers: pd.DataFrame, files: pd.DataFrame) -> pd
     """
     given, names = stated_link(values.get("link")), device_names(files)
     rows = []
-    for one in transfers.astype(object).where(transfers.notna(), None).to_dict("records"):
+    for one in records(transfers):
         told = names.get(int(one["rank"]), []) if one["rank"] is not None else _of_all(names)
         device = values.get("device") or device_of(told, None)
-        rows.append(_row({str(key): value for key, value in one.items()}, device, len(told), given))
+        rows.append(_row(one, device, len(told), given))
     found = pd.DataFrame(rows, columns=[column.name for column in LINK_COLUMNS])
     return found.sort_values("sum_ns", ascending=False, kind="stable").head(int(values["limit"]))
 

@@ -9,9 +9,9 @@ import pandas as pd
 
 from tracegraph.queries.module import Column, Parameter
 from tracegraph.queries.shapes.derived_query import Values
+from tracegraph.queries.shapes.frame_rows import records
 from tracegraph.queries.shapes.peak.step_windows import step_windows
 from tracegraph.queries.shapes.peak.time_sums import Union, unfolded
-from tracegraph.queries.shapes.transfers.points import records
 from tracegraph.vocabulary.collectives import ON_THREADS
 from tracegraph.vocabulary.kernel_types import COMMUNICATION, COMPUTATION
 from tracegraph.vocabulary.phases import BACKWARD, FORWARD

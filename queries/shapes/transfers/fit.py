@@ -8,8 +8,9 @@ import pandas as pd
 
 from tracegraph.queries.module import Column
 from tracegraph.queries.shapes.derived_query import Values
+from tracegraph.queries.shapes.frame_rows import records
 from tracegraph.queries.shapes.transfers.least_squares import Floats, Line, fit_line
-from tracegraph.queries.shapes.transfers.points import KEYS, KIND, OF, RANKS, records, transfer_points
+from tracegraph.queries.shapes.transfers.points import KEYS, KIND, OF, RANKS, transfer_points
 
 _FEWEST_SIZES, _LEAST_RANGE = 4, 16
 """With fewer sizes, or a largest that is less than this many times the smallest, nothing is fitted."""

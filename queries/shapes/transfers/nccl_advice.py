@@ -7,7 +7,7 @@ import pandas as pd
 
 from tracegraph.queries.module import Column
 from tracegraph.queries.shapes.derived_query import Values
-from tracegraph.queries.shapes.transfers.points import records
+from tracegraph.queries.shapes.frame_rows import records
 from tracegraph.vocabulary.collectives import NCCL_CHOICES, NCCL_TABLE
 
 FEW_CHANNELS = 4

@@ -8,6 +8,7 @@ import pandas as pd
 
 from tracegraph.queries.module import Column
 from tracegraph.queries.shapes.derived_query import Values
+from tracegraph.queries.shapes.frame_rows import records
 from tracegraph.queries.shapes.links.link_use import in_one_node
 from tracegraph.queries.shapes.peak.devices import device_names
 from tracegraph.vocabulary.collectives import NCCL_CHOICES, NCCL_TESTS, TRACE
@@ -49,12 +50,6 @@ def transfer_points(
     rows = [*_of_trace(transfers, files), *_of_tests(stated)]
     points = pd.DataFrame(rows, columns=names)
     return points.sort_values([*KEYS, "bytes"], kind="stable", ignore_index=True)
-
-
-def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return the rows of a frame with None where a value is missing."""
-    plain = frame.astype(object).where(frame.notna(), None)
-    return [{str(name): value for name, value in row.items()} for row in plain.to_dict("records")]
 
 
 def _of_trace(transfers: pd.DataFrame, files: pd.DataFrame) -> list[Mapping[str, Any]]:

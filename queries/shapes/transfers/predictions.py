@@ -9,8 +9,9 @@ import pandas as pd
 
 from tracegraph.queries.module import Column, Parameter
 from tracegraph.queries.shapes.derived_query import Values
+from tracegraph.queries.shapes.frame_rows import records
 from tracegraph.queries.shapes.transfers.fit import transfer_fit
-from tracegraph.queries.shapes.transfers.points import records, transfer_points
+from tracegraph.queries.shapes.transfers.points import transfer_points
 from tracegraph.vocabulary.collectives import NCCL_TABLE, RING, TREE
 
 _NS_PER_S = 1e9
