@@ -57,9 +57,9 @@ CONTENTS = [
     *("Hotspots on the critical path (the 10 largest)", "Gaps on the critical path", "Other assumptions"),
     *("Waiting", "Large but not critical", "Nearly critical", "The path, stretch by stretch"),
     *("Code", "Operators", "Phases", "User annotations"),
-    *("GPU", "Why GPUs are idle", "GPU time", "Kernels", "Idle time of streams", "Launches"),
-    *("Queues and copies", "Kernel patterns", "Hardware counters", "Roofline"),
-    *("Between ranks", "Communication and computation", "Memory", "Memory"),
+    *("GPU", "Use of the peak", "Why GPUs are idle", "GPU time", "Kernels", "Idle time of streams"),
+    *("Launches", "Queues and copies", "Kernel patterns", "Hardware counters", "Roofline"),
+    *("Between ranks", "Use of the links", "Communication and computation", "Memory", "Memory"),
     *("Input", "Integrity of the input", "Words", "summary.json", "All numbers"),
 ]
 """The groups of the page's contents, and the sections of each."""

@@ -90,7 +90,6 @@ def test_damaged_files_load_and_say_so(shared_trace: Find, name: str, events: in
         ("derived/empty_events.json", "holds no event with a duration"),
         ("derived/zero_bytes.json", "is empty"),
         ("d2_param_resnet_2080ti_et.json.gz", "execution trace"),
-        ("h3_rpd_matmul.rpd", "SQLite database without the tables of a trace"),
         ("k2_torch_memory_snapshot_train.pickle.gz", "pickle"),
         ("g1_nccl_2.29_4gpu_coll.log", "holds no list traceEvents"),
     ],
