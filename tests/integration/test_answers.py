@@ -30,8 +30,8 @@ from tracegraph.workbench.sections.section import Scope, questions
 
 TRACES = Path(__file__).parents[2] / "examples" / "traces"
 TOP = 10
-OWN = ["simulated_gpu.json.gz"]
-OTHERS = ["two_threads.json.gz", "train_small.json.gz", "slow_loader.json.gz"]
+EXAMPLE = "simulated_gpu.json.gz"
+TRACES_OF_OURS = [EXAMPLE, "two_threads.json.gz", "train_small.json.gz", "slow_loader.json.gz"]
 
 
 def check(database: Database, workspace: Workspace, trace: TraceFile) -> None:
@@ -64,9 +64,8 @@ def check(database: Database, workspace: Workspace, trace: TraceFile) -> None:
         )
 
 
-@pytest.mark.parametrize(
-    "name", [*OWN, *(pytest.param(name, marks=pytest.mark.exhaustive) for name in OTHERS)]
-)
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("name", TRACES_OF_OURS)
 def test_own_traces(database: Database, workspace: Workspace, name: str) -> None:
     check(database, workspace, read_trace(TRACES / name, Integrity(name)))
 
@@ -114,7 +113,7 @@ class Watched(Answers):
 
 @pytest.fixture
 def watched(database: Database, workspace: Workspace) -> Iterator[tuple[str, Watched]]:
-    trace = read_trace(TRACES / OWN[0], Integrity(OWN[0]))
+    trace = read_trace(TRACES / EXAMPLE, Integrity(EXAMPLE))
     with stored(database, workspace, trace) as (run, _):
         yield run, Watched(database, KeptAnswers(workspace, ConnectionSettings(), database))
 

@@ -116,6 +116,7 @@ def test_attached_later_replaces_its_own_kind_only(
         bench.delete(run.name)
 
 
+@pytest.mark.exhaustive
 def test_with_a_trace(
     bench: Workbench,
     database: Database,

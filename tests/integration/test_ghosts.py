@@ -61,7 +61,7 @@ def check_alike(workspace: Workspace) -> set[str]:
     return visible
 
 
-@pytest.mark.parametrize("load", ["bolt", "bulk"])
+@pytest.mark.parametrize("load", [pytest.param("bolt", marks=pytest.mark.exhaustive), "bulk"])
 def test_killed_between_keeping_and_showing(
     load: Load, own: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -91,6 +91,7 @@ def delete_killed_among_the_tables(workspace: Workspace, patch: pytest.MonkeyPat
     delete_first(workspace)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("delete", [delete_killed_in_the_database, delete_killed_among_the_tables])
 def test_killed_in_a_deletion(
     delete: Callable[[Workspace, pytest.MonkeyPatch], None], own: Workspace, monkeypatch: pytest.MonkeyPatch

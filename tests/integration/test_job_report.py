@@ -27,6 +27,7 @@ def tracegraph(workspace: Workspace, capsys: pytest.CaptureFixture[str]) -> Ask:
     return run
 
 
+@pytest.mark.exhaustive
 def test_a_report_gains_what_its_selectors_gain(
     tmp_path: Path, workspace: Workspace, tracegraph: Ask
 ) -> None:

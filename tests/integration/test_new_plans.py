@@ -29,6 +29,7 @@ def estimated_rows(database: Database) -> float:
     return most(database.explain(QUERY, {"run": "large"}))
 
 
+@pytest.mark.exhaustive
 def test_a_plan_does_not_outlive_the_small_database_it_was_made_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

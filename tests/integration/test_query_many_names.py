@@ -57,6 +57,7 @@ def _at_most_rows(name: str, database: Database) -> pd.DataFrame:
     return query.run(database, fill(catalog.asking(database), query, {"run": RUN, **most}))
 
 
+@pytest.mark.exhaustive
 @pytest.mark.usefixtures("many_names")
 @pytest.mark.parametrize("name", QUERIES)
 def test_a_query_answers_at_its_most_rows(name: str, database: Database) -> None:

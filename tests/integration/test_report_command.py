@@ -277,6 +277,7 @@ def test_a_name_holds_one_content(tmp_path: Path, tracegraph: Run) -> None:
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.exhaustive
 def test_overlay_is_left_out_when_the_trace_changed(tmp_path: Path, tracegraph: Run) -> None:
     trace = tmp_path / "copy.json.gz"
     shutil.copy(GPU, trace)

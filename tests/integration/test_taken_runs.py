@@ -49,6 +49,7 @@ def test_the_same_is_taken_and_becomes_the_newest(own: Workspace) -> None:
         assert own.manifests()[-1]["created"] == database.read(NEWEST)["created"].iloc[-1]
 
 
+@pytest.mark.exhaustive
 def test_another_waits_for_readers_and_says_so(own: Workspace) -> None:
     said: list[str] = []
     reader = open_workspace(own.root)  # as of another process: it has locks of its own
