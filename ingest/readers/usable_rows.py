@@ -10,6 +10,10 @@ from tracegraph.ingest.findings import percent
 
 MAX_SPAN_NS = 30 * 24 * 3600 * 10**9
 """A longer duration, or distance from the median start, is a broken clock, not a trace: one month."""
+_MOST_BYTES = 1 << 47
+"""A size beyond this is a broken number: no address space is larger."""
+_MOST_TOGETHER = 2.0**62
+"""Sums of sizes must stay below this, so that totals fit into 64 bits."""
 
 
 @dataclass(frozen=True)
@@ -55,3 +59,9 @@ def find_unusable(
             extent = f"{percent(lost)} of all events' time" if lost else "their time is unknown"
             yield Dropped(code, dropped, f"events {what} ({extent})", lost or None)
         keep = keep & ~bad
+
+
+def usable_sizes(size: Ints, chosen: Flags) -> Flags:
+    """Flag those of the chosen rows of memory whose size, bytes, can be: none if together they cannot be."""
+    usable: Flags = chosen & (size >= -_MOST_BYTES) & (size <= _MOST_BYTES)
+    return usable & bool(np.abs(size[usable]).astype(np.float64).sum() < _MOST_TOGETHER)

@@ -32,6 +32,8 @@ TABLES = {
     "TARGET_INFO_SYSTEM_ENV": "name value",
     "TARGET_INFO_GPU": "id name cuDevice totalMemory chipName",
     "TARGET_INFO_CUDA_DEVICE": "gpuId cudaId pid",
+    "CUDA_GPU_MEMORY_USAGE_EVENTS": "start globalPid deviceId contextId address bytes memKind "
+    "memoryOperationType correlationId",
 }
 """The columns of each table that are read; the real ones have many more."""
 SYNC_TYPES = {
@@ -42,6 +44,7 @@ SYNC_TYPES = {
 """What `syncType` says in each version of the schema."""
 Record = Mapping[str, object]
 KERNEL, COPY, SET, GRAPH, CALL, SYNC, RECORD, OVERHEAD = list(TABLES)[:8]
+ALLOCATION = "CUDA_GPU_MEMORY_USAGE_EVENTS"
 
 
 class Report:

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from nsight_reports import (
+    ALLOCATION,
     CALL,
     COPY,
     GRAPH,
@@ -69,6 +70,25 @@ def test_calls_and_kernels(report: Report, tmp_path: Path) -> None:
         "cuda_driver cuMemAlloc_v2 1 5 21 22 2",
         "kernel k 0 7 30 50 1",
     ]
+
+
+def test_allocations_are_memory_rows_of_the_thread_that_asked(report: Report, tmp_path: Path) -> None:
+    asked = {"globalPid": PROCESS, "deviceId": 0, "contextId": 1, "address": 64, "memKind": 2}
+    _call(report, "cudaMalloc_v3020", 21, 24, 2)
+    report.add(ALLOCATION, **{**asked, "start": 40}, bytes=100, memoryOperationType=1)  # its call is absent
+    report.add(ALLOCATION, **{**asked, "start": 23}, bytes=100, memoryOperationType=0, correlationId=2)
+    report.add(ALLOCATION, **{**asked, "start": 25, "memKind": 1}, bytes=7, memoryOperationType=0)  # pinned
+    report.add(ALLOCATION, **{**asked, "start": 26}, bytes=7, memoryOperationType=5)  # neither of both
+    report.add(ALLOCATION, **{**asked, "start": 27}, bytes=1 << 60, memoryOperationType=0)
+    trace, found = _read(report, tmp_path)
+    columns = ["at_ns", "tid", "device_type", "device", "bytes", "allocated"]
+    assert [list(row.values()) for row in trace.memory.select(columns).to_pylist()] == [
+        [23, "5", 1, 0, 100, None],
+        [40, "", 1, 0, -100, None],
+    ]
+    assert min(trace.memory["source_index"].to_pylist()) == trace.events.num_rows
+    assert found["memory_row_broken"].count == 2
+    assert _read(report, tmp_path, ("CUDA_GPU_MEMORY_USAGE_EVENTS.bytes",))[0].memory.num_rows == 0
 
 
 def test_copies_sets_and_graphs(report: Report, tmp_path: Path) -> None:

@@ -13,15 +13,11 @@ from tracegraph.ingest.microseconds import to_ns
 from tracegraph.ingest.readers.chrome_text import RawEntry, time_literals
 from tracegraph.ingest.readers.growing_columns import GrowingNumbers, GrowingTexts
 from tracegraph.ingest.readers.kineto.entry_decoding import Event, decode_memory
-from tracegraph.ingest.readers.usable_rows import MAX_SPAN_NS
+from tracegraph.ingest.readers.usable_rows import MAX_SPAN_NS, usable_sizes
 from tracegraph.ingest.text_columns import distinct_pairs
 from tracegraph.ingest.trace import MEMORY_SCHEMA, table_in
 
 _INSTANTS, _NAME = ("i", "I"), "[memory]"
-_MOST_BYTES = 1 << 47
-"""A size beyond this is a broken number: no address space is larger."""
-_MOST_TOGETHER = 2.0**62
-"""Sums of sizes must stay below this, so that totals fit into 64 bits."""
 _NEEDED = ("bytes", "device_type", "device")
 _NUMBERS = (*_NEEDED, "allocated", "reserved")
 
@@ -68,9 +64,8 @@ class MemoryCollector:
             np.concatenate(self._timed) & (np.abs(at - near_ns) <= MAX_SPAN_NS) & ~text["tid"].among(None)
         )
         usable &= np.logical_and.reduce([numbers[name][1] for name in _NEEDED])
-        usable &= (size >= -_MOST_BYTES) & (size <= _MOST_BYTES)
         usable &= ~_lacks_total(usable, numbers)
-        usable &= np.abs(size[usable]).astype(np.float64).sum() < _MOST_TOGETHER
+        usable = usable_sizes(size, usable)
         what = "memory rows ([memory]) without a usable ts, tid, device, size or total are left out"
         integrity.add_places("memory_row_broken", what, position[~usable])
         rows = np.flatnonzero(usable)

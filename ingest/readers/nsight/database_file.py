@@ -6,6 +6,7 @@ from tracegraph.base.errors import InputError
 from tracegraph.ingest.findings import Integrity
 from tracegraph.ingest.readers.drawn_text import draw_only_part
 from tracegraph.ingest.readers.event_rows import build_events
+from tracegraph.ingest.readers.nsight.allocations import read_allocations
 from tracegraph.ingest.readers.nsight.annotations import read_annotations
 from tracegraph.ingest.readers.nsight.calls import read_calls, read_overheads, read_syncs
 from tracegraph.ingest.readers.nsight.gpu_work import read_gpu_work
@@ -94,6 +95,7 @@ def _read_process(source: SourceFile, process: int, alone: bool, integrity: Inte
         rank=standing.rank or 0,
         events=events,
         flows=FLOW_SCHEMA.empty_table(),
+        memory=read_allocations(report, calls, events),
         thread_names=read_thread_names(report),
         process_names={str(report.pid): name} if name else {},
         devices=devices,
