@@ -159,6 +159,7 @@ TOPICS = (
             "operation_stragglers",
             "late_causes",
             "pipeline",
+            "layer_communication",
             "path_ranks",
             "rank_work",
             "rank_gaps",

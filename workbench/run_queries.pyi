@@ -1524,6 +1524,48 @@ class RunQueries(Asking):
             StoreError: the server failed.
         """
 
+    def layer_communication(
+        self,
+        *,
+        start_ns: int | None = None,
+        end_ns: int | None = None,
+        rank: int | None = None,
+        step: int | None = None,
+        phase: str | None = None,
+        occurrence: int | None = None,
+    ) -> pd.DataFrame:
+        """How long each layer of a model computes, communicates and waits for other ranks, in each phase.
+
+        Parameters:
+            start_ns: start of the window: what begins in it counts, ns
+            end_ns: end of the window, ns
+            rank: rank of the process, null for all
+            step: number of a step: the window of this step
+            phase: phase, of the step where there are steps: data loading, zero grad, forward, backward, optimizer; its window
+            occurrence: which phase of that name, 1 the first; by default the last
+
+        Without a step, a phase or a window of its own it is about the whole run.
+
+        Columns:
+            rank (int64): rank of the process
+            layer (str, may be missing): name of the layer, or `before the layers` and alike; null where nothing tells layers
+            number (int64, may be missing): its number, from 0, as forward runs them; null outside layers
+            phase (str, may be missing): phase that launched it, null where none is found
+            times (int64): how often the layer runs in the window: passes of the phase
+            computing_ns (int64): time in which it computes, overlaps counted once, ns
+            communication_ns (int64): time in which it communicates, counted once, ns
+            waited_ns (int64, may be missing): waits for the last rank in it; null where ranks are missing, ns
+            exposed_ns (int64, may be missing): how much of the communication no computing hides, ns
+            share (float64, may be missing): communication as a share of the time in which it does either, 0..1
+            calls (int64): number of operations of communication, of all times
+            told_by (str, may be missing): what tells the layers: `module`, `annotation` or `kernel pattern`
+            evidence (str, may be missing): `recorded`: a name of the file; `inferred`: a sequence of kernels repeats
+
+        Raises:
+            InputError: a value is not allowed, or there is no such run, step or rank.
+            StoreError: the server failed.
+        """
+
     def link_use(
         self,
         *,

@@ -1,12 +1,14 @@
 """The queries about kinds of parallelism."""
 
 from tracegraph.queries.shapes.derived_query import Derived
+from tracegraph.queries.shapes.parallel.layer_communication import LAYER_COLUMNS, layer_communication
 from tracegraph.queries.shapes.parallel.pipeline import (
     MESSAGES,
     PIPELINE_COLUMNS,
     PIPELINE_PARAMETERS,
     pipeline,
 )
+from tracegraph.vocabulary.python_frames import MODULE
 
 PARALLEL = (
     Derived(
@@ -17,5 +19,13 @@ PARALLEL = (
         pipeline,
         fixed={**MESSAGES, "rank": None},
         parameters=PIPELINE_PARAMETERS,
+    ),
+    Derived(
+        "layer_communication",
+        "How long each layer of a model computes, communicates and waits for other ranks, in each phase.",
+        ("layer_work", "phases"),
+        LAYER_COLUMNS,
+        layer_communication,
+        fixed={"talking": MESSAGES["talking"], "modules": MODULE},
     ),
 )
