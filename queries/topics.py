@@ -129,6 +129,7 @@ TOPICS = (
             "channels",
             "nccl_advice",
             "ddp_buckets",
+            "gathers",
         ),
     ),
     Topic(

@@ -723,6 +723,51 @@ class RunQueries(Asking):
             StoreError: the server failed.
         """
 
+    def gathers(
+        self,
+        *,
+        start_ns: int | None = None,
+        end_ns: int | None = None,
+        rank: int | None = None,
+        step: int | None = None,
+        phase: str | None = None,
+        occurrence: int | None = None,
+    ) -> pd.DataFrame:
+        """When gathers of sharded parameters are launched, run and are needed, and how many modules ahead.
+
+        Parameters:
+            start_ns: start of the window: what begins in it counts, ns
+            end_ns: end of the window, ns
+            rank: rank of the process, null for all
+            step: number of a step: the window of this step
+            phase: phase, of the step where there are steps: data loading, zero grad, forward, backward, optimizer; its window
+            occurrence: which phase of that name, 1 the first; by default the last
+
+        Without a step, a phase or a window of its own it is about the whole run.
+
+        Columns:
+            rank (int64): rank of the process
+            step (int64, may be missing): number of the step that launched it, null where there are no steps
+            phase (str, may be missing): phase that launched it, null where none is found
+            module (str, may be missing): module whose parameters they are, where an annotation names it
+            bytes (int64, may be missing): data of it, where elements and type are known, B
+            launched_ns (int64, may be missing): when its launch began, null before the recording, ns
+            begins_ns (int64): its start, ns
+            ends_ns (int64): its end, ns
+            first_use_ns (int64, may be missing): start of the first work that needs it, null where nothing tells, ns
+            lead_ns (int64, may be missing): how long it began before that work could have begun, ns
+            stall_ns (int64, may be missing): how long that work then waited for it, ns
+            modules_ahead (int64, may be missing): modules that launch computing between its launch and that work's: 0 without prefetch
+            hidden_share (float64, may be missing): part of its time in which something computes, 0..1
+            gathered_again (bool, may be missing): whether the step gathered this module before; null without names
+            evidence (str, may be missing): how the work that needs it is known: `recorded` or `inferred`
+            lacks (str, may be missing): what cannot be told of it, and why
+
+        Raises:
+            InputError: a value is not allowed, or there is no such run, step or rank.
+            StoreError: the server failed.
+        """
+
     def gpu_busy(
         self,
         *,

@@ -6,7 +6,7 @@
 // @param modules STRING beginning of the names of modules
 // @param talking STRING beginnings of names of operators that hand communication over, one a line
 // @column rank INTEGER rank of the process
-// @column on_gpu BOOLEAN whether it runs on a GPU; without one, operators that no other operator calls
+// @column on_gpu BOOLEAN whether it runs on a GPU; without one, operators that no other one calls
 // @column what STRING `computation`, `communication`, or `hand-over`: an operator that hands communication over
 // @column name STRING name of the kernels or operators
 // @column step INTEGER? number of the step that it was launched in
@@ -28,7 +28,8 @@ CALL () {
   UNION ALL
   MATCH (e:Event:CpuOp {run: $run})
   WHERE e.start_ns >= $start_ns AND e.start_ns < $end_ns AND ($rank IS NULL OR e.rank = $rank)
-    AND NOT EXISTS { (e)-[:CHILD_OF]->(:CpuOp) }
+    // A back end copies on its own thread what it sends: that is part of the communication.
+    AND NOT EXISTS { (e)-[:CHILD_OF]->(p) WHERE p:CpuOp OR p.collective_kind IS NOT NULL }
   RETURN e, e AS call, false AS on_gpu, CASE
       WHEN any(name IN split($talking, '\n') WHERE e.name STARTS WITH name) THEN 'hand-over'
       ELSE 'computation'

@@ -9,16 +9,12 @@ import pandas as pd
 from tracegraph.queries.module import Column
 from tracegraph.queries.shapes.derived_query import Values
 from tracegraph.queries.shapes.parallel.layer_names import BY_PATTERN, find_layers
+from tracegraph.queries.shapes.parallel.pieces import UNKNOWN, pieces_of, with_phases
 from tracegraph.queries.shapes.peak.time_sums import Union
 from tracegraph.vocabulary.kernel_types import COMMUNICATION, COMPUTATION
-from tracegraph.vocabulary.phases import BACKWARD, FORWARD, OPTIMIZER
 
 BEFORE, BETWEEN, AFTER = ("before the layers", "between the layers", "after the layers")
 """Names of what is outside the layers of its phase."""
-_PIECES = ["begin_ns", "end_ns", "launched_ns", "waited_ns", "exposed_ns"]
-_UNKNOWN = -1
-"""What `layer_work` has for a time that is not known: lists of the server hold no nulls."""
-_HAND_OVER = "hand-over"
 LAYER_COLUMNS = (
     Column("rank", "INTEGER", False, "rank of the process"),
     Column(
@@ -52,40 +48,9 @@ def layer_communication(_: Values, work: pd.DataFrame, phases: pd.DataFrame) -> 
     names = [column.name for column in LAYER_COLUMNS]
     rows: list[dict[str, Any]] = []
     for rank, own in work.groupby("rank", sort=True):
-        pieces = _with_phases(_pieces(own), phases[phases["rank"].eq(rank)])
+        pieces = with_phases(pieces_of(own), phases[phases["rank"].eq(rank)])
         rows += ({"rank": rank, **row} for row in _rows(_with_layers(pieces)))
     return pd.DataFrame(rows, columns=names)
-
-
-def _pieces(own: pd.DataFrame) -> pd.DataFrame:
-    """Make a row of each piece of a rank's work on its GPUs, on threads where it has none."""
-    kept = own[own["on_gpu"].eq(bool(own["on_gpu"].any()))]
-    pieces = kept.explode(_PIECES, ignore_index=True).astype(dict.fromkeys(_PIECES, "int64"))
-    if not bool(own["on_gpu"].any()):
-        pieces = _handed_over(pieces.sort_values(["begin_ns"], kind="stable", ignore_index=True))
-    return pieces.sort_values(["launched_ns", "begin_ns"], kind="stable", ignore_index=True)
-
-
-def _handed_over(pieces: pd.DataFrame) -> pd.DataFrame:
-    """Say of communication on a thread of its own where it was handed over: by the last that began before."""
-    hand, talk = pieces["what"].eq(_HAND_OVER).to_numpy(), pieces["what"].eq(COMMUNICATION).to_numpy()
-    last = np.maximum.accumulate(np.where(hand, np.arange(len(pieces)), -1))
-    source = np.where(talk & (last >= 0), last, np.arange(len(pieces)))
-    taken = pieces[["around", "launched_ns", "step"]].take(source).set_axis(pieces.index)
-    return pieces.assign(**{str(name): taken[name] for name in taken})[~hand]
-
-
-def _with_phases(pieces: pd.DataFrame, phases: pd.DataFrame) -> pd.DataFrame:
-    """Add the phase that launched each piece, and which pass it is, -1 for none."""
-    passes = phases[phases["phase"].isin([FORWARD, BACKWARD, OPTIMIZER])].sort_values(
-        "start_ns", kind="stable"
-    )
-    start, end = (passes[name].to_numpy("int64") for name in ("start_ns", "end_ns"))
-    at = np.searchsorted(start, pieces["launched_ns"].to_numpy(), "right") - 1
-    inside = (at >= 0) & (pieces["launched_ns"].to_numpy() < np.append(end, 0)[at])
-    names = np.array([*passes["phase"], None], dtype=object)
-    taken = np.where(inside, at, -1)
-    return pieces.assign(phase=names[taken], turn=taken)
 
 
 def _with_layers(pieces: pd.DataFrame) -> pd.DataFrame:
@@ -143,4 +108,4 @@ def _length(stretches: Union) -> int:
 
 def _known_sum(times: pd.Series) -> int | None:
     """Sum up times; None where one of them is not known."""
-    return None if times.eq(_UNKNOWN).any() else int(times.sum())
+    return None if times.eq(UNKNOWN).any() else int(times.sum())

@@ -1,6 +1,7 @@
 """The queries about kinds of parallelism."""
 
 from tracegraph.queries.shapes.derived_query import Derived
+from tracegraph.queries.shapes.parallel.gathers import GATHER_COLUMNS, GATHER_VALUES, gathers
 from tracegraph.queries.shapes.parallel.layer_communication import LAYER_COLUMNS, layer_communication
 from tracegraph.queries.shapes.parallel.pipeline import (
     MESSAGES,
@@ -10,6 +11,7 @@ from tracegraph.queries.shapes.parallel.pipeline import (
 )
 from tracegraph.vocabulary.python_frames import MODULE
 
+_LAUNCHED = {"talking": MESSAGES["talking"], "modules": MODULE}
 PARALLEL = (
     Derived(
         "pipeline",
@@ -26,6 +28,14 @@ PARALLEL = (
         ("layer_work", "phases"),
         LAYER_COLUMNS,
         layer_communication,
-        fixed={"talking": MESSAGES["talking"], "modules": MODULE},
+        fixed=_LAUNCHED,
+    ),
+    Derived(
+        "gathers",
+        "When gathers of sharded parameters are launched, run and are needed, and how many modules ahead.",
+        ("gather_work", "gather_marks", "layer_work", "phases"),
+        GATHER_COLUMNS,
+        gathers,
+        fixed={**_LAUNCHED, **GATHER_VALUES},
     ),
 )
