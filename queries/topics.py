@@ -129,6 +129,7 @@ TOPICS = (
             "channels",
             "nccl_advice",
             "ddp_buckets",
+            "ddp_bucket_sizes",
             "gathers",
         ),
     ),

@@ -434,6 +434,52 @@ class RunQueries(Asking):
             StoreError: the server failed.
         """
 
+    def ddp_bucket_sizes(
+        self,
+        *,
+        rank: int | None = None,
+        start_ns: int | None = None,
+        end_ns: int | None = None,
+        bucket_mb: float | None = None,
+        first_mb: float = 1.0,
+        step: int | None = None,
+        phase: str | None = None,
+        occurrence: int | None = None,
+    ) -> pd.DataFrame:
+        """How long steps would take with other sizes of DDP's buckets, or why that cannot be told.
+
+        Parameters:
+            rank: rank of the process, null for all
+            start_ns: start of the window: what begins in it counts, ns
+            end_ns: end of the window, ns
+            bucket_mb: size of buckets, MiB; null: the usual ones
+            first_mb: size of the first one, if it is less, MiB
+            step: number of a step: the window of this step
+            phase: phase, of the step where there are steps: data loading, zero grad, forward, backward, optimizer; its window
+            occurrence: which phase of that name, 1 the first; by default the last
+
+        Without a step, a phase or a window of its own it is about the whole run.
+
+        Columns:
+            rank (int64): rank of the process
+            bucket_mb (float64, may be missing): size at which a bucket is closed, MiB; null: as recorded
+            buckets (int64): buckets of a step, the mean of its steps rounded
+            step_ns (int64): length of a step, mean; predicted unless as recorded, ns
+            least_ns (int64, may be missing): least by the errors of latency and bandwidth, ns
+            most_ns (int64, may be missing): most by these errors, ns
+            gain_ns (int64, may be missing): how much shorter than recorded that is, ns
+            exposed_ns (int64, may be missing): how long reducing goes on once the last gradient is there, ns
+            is_best (bool, may be missing): whether no other size listed has a shorter step
+            is_within (bool, may be missing): whether all sizes lie in the range of the fit; else it extrapolates
+            evidence (str, may be missing): times of gradients: `recorded`, or `inferred` between recorded buckets
+            source (str, may be missing): who measured the transfers of the fit
+            lacks (str, may be missing): why there is no prediction, and what to measure
+
+        Raises:
+            InputError: a value is not allowed, or there is no such run, step or rank.
+            StoreError: the server failed.
+        """
+
     def ddp_buckets(
         self,
         *,

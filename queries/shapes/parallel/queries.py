@@ -1,6 +1,12 @@
 """The queries about kinds of parallelism."""
 
 from tracegraph.queries.shapes.derived_query import Derived
+from tracegraph.queries.shapes.parallel.bucket_sizes import (
+    ACCUMULATES,
+    BUCKET_COLUMNS,
+    BUCKET_PARAMETERS,
+    ddp_bucket_sizes,
+)
 from tracegraph.queries.shapes.parallel.gathers import GATHER_COLUMNS, GATHER_VALUES, gathers
 from tracegraph.queries.shapes.parallel.layer_communication import LAYER_COLUMNS, layer_communication
 from tracegraph.queries.shapes.parallel.pipeline import (
@@ -37,5 +43,14 @@ PARALLEL = (
         GATHER_COLUMNS,
         gathers,
         fixed={**_LAUNCHED, **GATHER_VALUES},
+    ),
+    Derived(
+        "ddp_bucket_sizes",
+        "How long steps would take with other sizes of DDP's buckets, or why that cannot be told.",
+        ("ddp_buckets", "gradient_times", "steps", "transfers", "traces", "stated_transfers"),
+        BUCKET_COLUMNS,
+        ddp_bucket_sizes,
+        fixed=ACCUMULATES,
+        parameters=BUCKET_PARAMETERS,
     ),
 )
