@@ -76,7 +76,7 @@ THREADS = """
     (right:Event:Annotation {name: 'layers.1', rank: 3, start_ns: 30, end_ns: 70}),
   (:Event:CpuOp {name: 'c10d::allreduce_', rank: 3, start_ns: 50, end_ns: 52})-[:CHILD_OF]->(right),
   (:Event:Annotation {name: 'gloo:all_reduce', collective_kind: 'all_reduce', rank: 3,
-    start_ns: 13, end_ns: 25}),
+    start_ns: 51, end_ns: 53}),
   (met:Event:Annotation {name: 'gloo:all_reduce', collective_kind: 'all_reduce', rank: 3,
     start_ns: 53, end_ns: 60}),
   (met)-[:MEMBER_OF {waited_ns: 3, exposed_wait_ns: 1, exposed_transfer_ns: 2}]->
@@ -105,7 +105,7 @@ TABLE = """
     2 layer_1 1 backward 4 5 - 5 1 kernel_pattern
     2 layer_0 0 backward 4 5 - 5 1 kernel_pattern
     2 after_the_layers - backward 5 0 0 0 0 kernel_pattern
-    3 layers.0 0 - 10 12 - - 1 annotation
+    3 layers.0 0 - 10 2 - - 1 annotation
     3 layers.1 1 - 20 7 3 3 1 annotation"""
 
 

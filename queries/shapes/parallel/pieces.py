@@ -29,16 +29,28 @@ def pieces_of(own: pd.DataFrame) -> pd.DataFrame:
 
 def hand_overs(own: pd.DataFrame, kind: str) -> pd.DataFrame:
     """List the operators of a rank that hand over communication of a kind, by time."""
-    named = own["name"].map(lambda name: stated_kind(str(name).rpartition("::")[2])).eq(kind)
-    found = own[own["what"].eq(HAND_OVER) & named].explode(_TIMES, ignore_index=True)
+    found = own[own["what"].eq(HAND_OVER) & _kinds(own).eq(kind)].explode(_TIMES, ignore_index=True)
     return found.astype(dict.fromkeys(_TIMES, "int64")).sort_values("begin_ns", ignore_index=True)
 
 
+def _kinds(pieces: pd.DataFrame) -> pd.Series:
+    return pieces["name"].map(lambda name: stated_kind(str(name).rpartition(":")[2])).astype(object)
+
+
 def _taken_over(pieces: pd.DataFrame) -> pd.DataFrame:
-    """Give communication the launch of the last operator before it that handed any over."""
+    """Give communication the launch of the operator that handed it over.
+
+    A back end takes operations of a kind in their order, so the n-th belongs to the n-th. If their numbers
+    differ, as where the recording cuts one off, it is the last operator before it that handed any over.
+    """
     hand, talk = pieces["what"].eq(HAND_OVER).to_numpy(), pieces["what"].eq(COMMUNICATION).to_numpy()
-    last = np.maximum.accumulate(np.where(hand, np.arange(len(pieces)), -1))
-    source = np.where(talk & (last >= 0), last, np.arange(len(pieces)))
+    kinds, places = _kinds(pieces), np.arange(len(pieces))
+    last = np.maximum.accumulate(np.where(hand, places, -1))
+    source = np.where(talk & (last >= 0), last, places)
+    for kind in kinds[talk].dropna().unique():
+        same = kinds.eq(kind).to_numpy()
+        if (same & hand).sum() == (same & talk).sum():
+            source[same & talk] = places[same & hand]
     taken = pieces[["around", "launched_ns", "step"]].take(source).set_axis(pieces.index)
     return pieces.assign(**{str(name): taken[name] for name in taken})[~hand]
 
