@@ -9,7 +9,6 @@ from tracegraph.vocabulary.phases import BACKWARD, FORWARD, OPTIMIZER
 
 UNKNOWN = -1
 """What `layer_work` has for a time that is not known: lists of the server hold no nulls."""
-HAND_OVER = "hand-over"
 _TIMES = ["begin_ns", "end_ns", "launched_ns", "waited_ns", "exposed_ns"]
 
 
@@ -29,7 +28,7 @@ def pieces_of(own: pd.DataFrame) -> pd.DataFrame:
 
 def hand_overs(own: pd.DataFrame, kind: str) -> pd.DataFrame:
     """List the operators of a rank that hand over communication of a kind, by time."""
-    found = own[own["what"].eq(HAND_OVER) & _kinds(own).eq(kind)].explode(_TIMES, ignore_index=True)
+    found = own[own["hands_over"] & _kinds(own).eq(kind)].explode(_TIMES, ignore_index=True)
     return found.astype(dict.fromkeys(_TIMES, "int64")).sort_values("begin_ns", ignore_index=True)
 
 
@@ -43,7 +42,8 @@ def _taken_over(pieces: pd.DataFrame) -> pd.DataFrame:
     A back end takes operations of a kind in their order, so the n-th belongs to the n-th. If their numbers
     differ, as where the recording cuts one off, it is the last operator before it that handed any over.
     """
-    hand, talk = pieces["what"].eq(HAND_OVER).to_numpy(), pieces["what"].eq(COMMUNICATION).to_numpy()
+    hand = pieces["hands_over"].to_numpy(bool)
+    talk = pieces["what"].eq(COMMUNICATION).to_numpy() & ~hand
     kinds, places = _kinds(pieces), np.arange(len(pieces))
     last = np.maximum.accumulate(np.where(hand, places, -1))
     source = np.where(talk & (last >= 0), last, places)
