@@ -129,6 +129,8 @@ TOPICS = (
             "channels",
             "nccl_advice",
             "ddp_buckets",
+            "ddp_bucket_sizes",
+            "gathers",
         ),
     ),
     Topic(
@@ -159,6 +161,7 @@ TOPICS = (
             "operation_stragglers",
             "late_causes",
             "pipeline",
+            "layer_communication",
             "path_ranks",
             "rank_work",
             "rank_gaps",

@@ -434,6 +434,52 @@ class RunQueries(Asking):
             StoreError: the server failed.
         """
 
+    def ddp_bucket_sizes(
+        self,
+        *,
+        rank: int | None = None,
+        start_ns: int | None = None,
+        end_ns: int | None = None,
+        bucket_mb: float | None = None,
+        first_mb: float = 1.0,
+        step: int | None = None,
+        phase: str | None = None,
+        occurrence: int | None = None,
+    ) -> pd.DataFrame:
+        """How long steps would take with other sizes of DDP's buckets, or why that cannot be told.
+
+        Parameters:
+            rank: rank of the process, null for all
+            start_ns: start of the window: what begins in it counts, ns
+            end_ns: end of the window, ns
+            bucket_mb: size of buckets, MiB; null: the usual ones
+            first_mb: size of the first one, if it is less, MiB
+            step: number of a step: the window of this step
+            phase: phase, of the step where there are steps: data loading, zero grad, forward, backward, optimizer; its window
+            occurrence: which phase of that name, 1 the first; by default the last
+
+        Without a step, a phase or a window of its own it is about the whole run.
+
+        Columns:
+            rank (int64): rank of the process
+            bucket_mb (float64, may be missing): size at which a bucket is closed, MiB; null: as recorded
+            buckets (int64): buckets of a step, the mean of its steps rounded
+            step_ns (int64): length of a step, mean; predicted unless as recorded, ns
+            least_ns (int64, may be missing): least by the errors of latency and bandwidth, ns
+            most_ns (int64, may be missing): most by these errors, ns
+            gain_ns (int64, may be missing): how much shorter than recorded that is, ns
+            exposed_ns (int64, may be missing): how long reducing goes on once the last gradient is there, ns
+            is_best (bool, may be missing): whether no other size listed has a shorter step
+            is_within (bool, may be missing): whether all sizes lie in the range of the fit; else it extrapolates
+            evidence (str, may be missing): times of gradients: `recorded`, or `inferred` between recorded buckets
+            source (str, may be missing): who measured the transfers of the fit
+            lacks (str, may be missing): why there is no prediction, and what to measure
+
+        Raises:
+            InputError: a value is not allowed, or there is no such run, step or rank.
+            StoreError: the server failed.
+        """
+
     def ddp_buckets(
         self,
         *,
@@ -717,6 +763,51 @@ class RunQueries(Asking):
             how (str): how to do it
             command (str): the command that predicts it
             assumptions (str): what is taken for granted, joined by `; `
+
+        Raises:
+            InputError: a value is not allowed, or there is no such run, step or rank.
+            StoreError: the server failed.
+        """
+
+    def gathers(
+        self,
+        *,
+        start_ns: int | None = None,
+        end_ns: int | None = None,
+        rank: int | None = None,
+        step: int | None = None,
+        phase: str | None = None,
+        occurrence: int | None = None,
+    ) -> pd.DataFrame:
+        """When gathers of sharded parameters are launched, run and are needed, and how many modules ahead.
+
+        Parameters:
+            start_ns: start of the window: what begins in it counts, ns
+            end_ns: end of the window, ns
+            rank: rank of the process, null for all
+            step: number of a step: the window of this step
+            phase: phase, of the step where there are steps: data loading, zero grad, forward, backward, optimizer; its window
+            occurrence: which phase of that name, 1 the first; by default the last
+
+        Without a step, a phase or a window of its own it is about the whole run.
+
+        Columns:
+            rank (int64): rank of the process
+            step (int64, may be missing): number of the step that launched it, null where there are no steps
+            phase (str, may be missing): phase that launched it, null where none is found
+            module (str, may be missing): module whose parameters they are, where an annotation names it
+            bytes (int64, may be missing): data of it, where elements and type are known, B
+            launched_ns (int64, may be missing): when its launch began, null before the recording, ns
+            begins_ns (int64): its start, ns
+            ends_ns (int64): its end, ns
+            first_use_ns (int64, may be missing): start of the first work that needs it, null where nothing tells, ns
+            lead_ns (int64, may be missing): how long it began before that work could have begun, ns
+            stall_ns (int64, may be missing): how long that work then waited for it, ns
+            modules_ahead (int64, may be missing): modules that launch computing between its launch and that work's: 0 without prefetch
+            hidden_share (float64, may be missing): part of its time in which something computes, 0..1
+            gathered_again (bool, may be missing): whether the step gathered this module before; null without names
+            evidence (str, may be missing): how the work that needs it is known: `recorded` or `inferred`
+            lacks (str, may be missing): what cannot be told of it, and why
 
         Raises:
             InputError: a value is not allowed, or there is no such run, step or rank.
@@ -1518,6 +1609,48 @@ class RunQueries(Asking):
             start_ns (int64): start of the activity, ns
             end_ns (int64): end of the activity, ns
             delay_ns (int64): from the call's start to the activity's start, ns
+
+        Raises:
+            InputError: a value is not allowed, or there is no such run, step or rank.
+            StoreError: the server failed.
+        """
+
+    def layer_communication(
+        self,
+        *,
+        start_ns: int | None = None,
+        end_ns: int | None = None,
+        rank: int | None = None,
+        step: int | None = None,
+        phase: str | None = None,
+        occurrence: int | None = None,
+    ) -> pd.DataFrame:
+        """How long each layer of a model computes, communicates and waits for other ranks, in each phase.
+
+        Parameters:
+            start_ns: start of the window: what begins in it counts, ns
+            end_ns: end of the window, ns
+            rank: rank of the process, null for all
+            step: number of a step: the window of this step
+            phase: phase, of the step where there are steps: data loading, zero grad, forward, backward, optimizer; its window
+            occurrence: which phase of that name, 1 the first; by default the last
+
+        Without a step, a phase or a window of its own it is about the whole run.
+
+        Columns:
+            rank (int64): rank of the process
+            layer (str, may be missing): name of the layer, or `before the layers` and alike; null where nothing tells layers
+            number (int64, may be missing): its number, from 0, as forward runs them; null outside layers
+            phase (str, may be missing): phase that launched it, null where none is found
+            times (int64): how often the layer runs in the window: passes of the phase
+            computing_ns (int64): time in which it computes, overlaps counted once, ns
+            communication_ns (int64): time in which it communicates, counted once, ns
+            waited_ns (int64, may be missing): waits for the last rank in it; null where ranks are missing, ns
+            exposed_ns (int64, may be missing): how much of the communication no computing hides, ns
+            share (float64, may be missing): communication as a share of the time in which it does either, 0..1
+            calls (int64): number of operations of communication, of all times
+            told_by (str, may be missing): what tells the layers: `module`, `annotation` or `kernel pattern`
+            evidence (str, may be missing): `recorded`: a name of the file; `inferred`: a sequence of kernels repeats
 
         Raises:
             InputError: a value is not allowed, or there is no such run, step or rank.

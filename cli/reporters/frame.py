@@ -33,7 +33,10 @@ from tracegraph.workbench.output.csv_files import frame_csv
 from tracegraph.workbench.text.text import format_bytes, format_ns, format_share, label, visible
 from tracegraph.workbench.text.values import as_text, plain
 
-_POSITIONS = ("start", "end", "enter", "exit", "at", "completion", "arrival", "ready")
+_POSITIONS = (
+    *("start", "end", "enter", "exit", "at", "completion", "arrival", "ready"),
+    *("launched", "begins", "ends", "use"),
+)
 """The last words of the names of columns that are places on the file's clock rather than lengths."""
 _POSITION = re.compile(rf"(.*_)?({'|'.join(_POSITIONS)})_ns")
 _SHARE = re.compile(r"\bshare\b.*, 0\.\.1$")

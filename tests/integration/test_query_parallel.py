@@ -1,8 +1,13 @@
-"""Buckets of gradients: a tiny graph with a late rank, a bucket outside backward, and one of a lone rank."""
+"""Buckets of gradients, and other sizes of them: tiny graphs worked out by hand, and a real file."""
+
+from collections.abc import Callable
+from pathlib import Path
 
 from graphs import check_table, stored
+from stored_traces import file_asked
 
 from tracegraph.store.connection import Database
+from tracegraph.store.workspace import Workspace
 
 RUN = "tiny-parallel"
 GRAPH = """
@@ -38,3 +43,69 @@ TABLE = """
 def test_buckets_are_what_is_reduced_in_backward_passes_by_when_it_is_ready(database: Database) -> None:
     with stored(database, RUN, GRAPH):
         check_table(database, RUN, "ddp_buckets", TABLE)
+
+
+M = 1 << 20
+# Tests of NCCL state 1,000 ns and a byte a nanosecond. Rank 0 has four gradients of 1 MiB, each 2^20 ns after
+# the one before; of rank 1 only its buckets are known, of 1 and of 3 MiB.
+GRADIENTS = ",".join(
+    f"(:Event:CpuOp {{name: 'torch::autograd::AccumulateGrad', step: 1, shapes: '[[512, 512], []]',"
+    f" start_ns: {place * M - 5}, end_ns: {place * M}}})"
+    for place in (1, 2, 3, 4)
+)
+BUCKETS = ",".join(
+    f"(:Event:Kernel {{name: 'nccl', rank: {rank}, kernel_type: 'communication',"
+    f" collective_kind: 'all_reduce', elements: {size * M // 4}, bytes: {size * M}, start_ns: {at * M},"
+    f" end_ns: {end * M + 1000}}})"
+    for rank in (0, 1)
+    for size, at, end in ((1, 1, 2), (3, 4, 7))
+)
+MEASURED = ",".join(
+    f"(:Transfer {{run: $run, companion: 'nccl-tests', source: 'nccl-tests', kind: 'all_reduce', ranks: 2,"
+    f" nodes: 1, in_place: false, bytes: {size}, time_ns: {size + 1000}, count: 1}})"
+    for size in (M // 4, M, 4 * M, 16 * M)
+)
+STEPS = ",".join(
+    f"(:Step {{run: $run, rank: {rank}, number: 1, start_ns: 0, end_ns: {8 * M}, window_end_ns: {8 * M},"
+    f" name: 'step', marker: 'step'}}), (:Phase {{run: $run, rank: {rank}, step: 1, name: 'backward',"
+    f" occurrence: 1, start_ns: 0, end_ns: {5 * M}}})"
+    for rank in (0, 1)
+)
+SIZES = f"""
+CREATE
+  (run:Run {{name: $run, state: 'ready', ranks: 2, window_start_ns: 0, window_end_ns: {8 * M}}}),
+  (:Trace {{run: $run, rank: 0, devices: '[]'}})-[:OF_RUN]->(run),
+  {GRADIENTS}, {BUCKETS}, {MEASURED}, {STEPS}
+"""
+# Four buckets follow each other without a pause, but for their latencies, and end one transfer after the last
+# gradient; recorded are three MiB at once. Evenly spread gradients fill three buckets a little later.
+EACH = """
+    rank bucket_mb buckets step_ns least_ns most_ns gain_ns exposed_ns is_best is_within evidence source
+    0 - 2 8388608 - - - - - - - -
+    0 1.0 4 6294456 6294456 6294456 2094152 1052576 True True recorded nccl-tests
+    1 - 2 8388608 - - - - - - - -
+    1 1.0 4 6326224 6326224 6326224 2062384 1084344 True True inferred nccl-tests"""
+AT_ONCE = """
+    rank bucket_mb buckets step_ns gain_ns lacks
+    0 - 2 8388608 - -
+    0 100.0 1 9437184 -1048576 -
+    1 - 2 8388608 - -
+    1 100.0 1 9437184 -1048576 -"""
+
+
+def test_other_sizes_of_buckets_are_replayed_with_fitted_transfers(database: Database) -> None:
+    window = f"start_ns=0 end_ns={8 * M}"
+    with stored(database, RUN, SIZES):
+        check_table(database, RUN, f"ddp_bucket_sizes {window} bucket_mb=1", EACH)
+        check_table(database, RUN, f"ddp_bucket_sizes {window} bucket_mb=100 first_mb=100", AT_ONCE)
+
+
+def test_without_a_fit_no_size_is_predicted(
+    database: Database, workspace: Workspace, shared_trace: Callable[[str], Path]
+) -> None:
+    path = shared_trace("a5_hta_nccl217_a100_rank0_of_2.json.gz")
+    with file_asked(database, workspace, path) as asked:
+        (row,) = asked("ddp_bucket_sizes").to_dict("records")
+    assert (row["buckets"], row["step_ns"]) == (5, 222_368_446)
+    assert "Waits for ranks that are not here" in row["lacks"]
+    assert "largest size is 3.8 times the smallest" in row["lacks"]

@@ -1,13 +1,23 @@
 """The queries about kinds of parallelism."""
 
 from tracegraph.queries.shapes.derived_query import Derived
+from tracegraph.queries.shapes.parallel.bucket_sizes import (
+    ACCUMULATES,
+    BUCKET_COLUMNS,
+    BUCKET_PARAMETERS,
+    ddp_bucket_sizes,
+)
+from tracegraph.queries.shapes.parallel.gathers import GATHER_COLUMNS, GATHER_VALUES, gathers
+from tracegraph.queries.shapes.parallel.layer_communication import LAYER_COLUMNS, layer_communication
 from tracegraph.queries.shapes.parallel.pipeline import (
     MESSAGES,
     PIPELINE_COLUMNS,
     PIPELINE_PARAMETERS,
     pipeline,
 )
+from tracegraph.vocabulary.python_frames import MODULE
 
+_LAUNCHED = {"talking": MESSAGES["talking"], "modules": MODULE}
 PARALLEL = (
     Derived(
         "pipeline",
@@ -17,5 +27,30 @@ PARALLEL = (
         pipeline,
         fixed={**MESSAGES, "rank": None},
         parameters=PIPELINE_PARAMETERS,
+    ),
+    Derived(
+        "layer_communication",
+        "How long each layer of a model computes, communicates and waits for other ranks, in each phase.",
+        ("layer_work", "phases"),
+        LAYER_COLUMNS,
+        layer_communication,
+        fixed=_LAUNCHED,
+    ),
+    Derived(
+        "gathers",
+        "When gathers of sharded parameters are launched, run and are needed, and how many modules ahead.",
+        ("gather_work", "gather_marks", "layer_work", "phases"),
+        GATHER_COLUMNS,
+        gathers,
+        fixed={**_LAUNCHED, **GATHER_VALUES},
+    ),
+    Derived(
+        "ddp_bucket_sizes",
+        "How long steps would take with other sizes of DDP's buckets, or why that cannot be told.",
+        ("ddp_buckets", "gradient_times", "steps", "transfers", "traces", "stated_transfers"),
+        BUCKET_COLUMNS,
+        ddp_bucket_sizes,
+        fixed=ACCUMULATES,
+        parameters=BUCKET_PARAMETERS,
     ),
 )

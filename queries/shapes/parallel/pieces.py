@@ -1,0 +1,65 @@
+"""The pieces of work of a rank, one a row, from the lists of `layer_work`, with what launched them."""
+
+import numpy as np
+import pandas as pd
+
+from tracegraph.vocabulary.collectives import stated_kind
+from tracegraph.vocabulary.kernel_types import COMMUNICATION
+from tracegraph.vocabulary.phases import BACKWARD, FORWARD, OPTIMIZER
+
+UNKNOWN = -1
+"""What `layer_work` has for a time that is not known: lists of the server hold no nulls."""
+_TIMES = ["begin_ns", "end_ns", "launched_ns", "waited_ns", "exposed_ns"]
+
+
+def pieces_of(own: pd.DataFrame) -> pd.DataFrame:
+    """Make a row of each piece of a rank's work on its GPUs, on threads where it has none.
+
+    Communication that a thread of its own runs has the launch, step and names of the operator that handed it
+    over; these operators are left out.
+    """
+    on_gpu = bool(own["on_gpu"].any())
+    kept = own[own["on_gpu"].eq(on_gpu)]
+    pieces = kept.explode(_TIMES, ignore_index=True).astype(dict.fromkeys(_TIMES, "int64"))
+    if not on_gpu:
+        pieces = _taken_over(pieces.sort_values("begin_ns", kind="stable", ignore_index=True))
+    return pieces.sort_values(["launched_ns", "begin_ns"], kind="stable", ignore_index=True)
+
+
+def hand_overs(own: pd.DataFrame, kind: str) -> pd.DataFrame:
+    """List the operators of a rank that hand over communication of a kind, by time."""
+    found = own[own["hands_over"] & _kinds(own).eq(kind)].explode(_TIMES, ignore_index=True)
+    return found.astype(dict.fromkeys(_TIMES, "int64")).sort_values("begin_ns", ignore_index=True)
+
+
+def _kinds(pieces: pd.DataFrame) -> pd.Series:
+    return pieces["name"].map(lambda name: stated_kind(str(name).rpartition(":")[2])).astype(object)
+
+
+def _taken_over(pieces: pd.DataFrame) -> pd.DataFrame:
+    """Give communication the launch of the operator that handed it over.
+
+    A back end takes operations of a kind in their order, so the n-th belongs to the n-th. If their numbers
+    differ, as where the recording cuts one off, it is the last operator before it that handed any over.
+    """
+    hand = pieces["hands_over"].to_numpy(bool)
+    talk = pieces["what"].eq(COMMUNICATION).to_numpy() & ~hand
+    kinds, places = _kinds(pieces), np.arange(len(pieces))
+    last = np.maximum.accumulate(np.where(hand, places, -1))
+    source = np.where(talk & (last >= 0), last, places)
+    for kind in kinds[talk].dropna().unique():
+        same = kinds.eq(kind).to_numpy()
+        if (same & hand).sum() == (same & talk).sum():
+            source[same & talk] = places[same & hand]
+    taken = pieces[["around", "launched_ns", "step"]].take(source).set_axis(pieces.index)
+    return pieces.assign(**{str(name): taken[name] for name in taken})[~hand]
+
+
+def with_phases(pieces: pd.DataFrame, phases: pd.DataFrame) -> pd.DataFrame:
+    """Add the phase in which each piece was launched, null for none, and which pass it is, -1 for none."""
+    kept = phases[phases["phase"].isin([FORWARD, BACKWARD, OPTIMIZER])].sort_values("start_ns", kind="stable")
+    start, end = (kept[name].to_numpy("int64") for name in ("start_ns", "end_ns"))
+    launched = pieces["launched_ns"].fillna(UNKNOWN).to_numpy("int64")
+    at = np.searchsorted(start, launched, "right") - 1
+    turn = np.where((at >= 0) & (launched < np.append(end, 0)[at]), at, -1)
+    return pieces.assign(phase=np.array([*kept["phase"], None], dtype=object)[turn], turn=turn)
