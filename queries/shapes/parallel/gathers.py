@@ -1,6 +1,5 @@
 """When sharded parameters are gathered, when they are needed, and how many modules ahead (FSDP, ZeRO-3)."""
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,17 +9,14 @@ import pandas as pd
 from tracegraph.queries.module import Column
 from tracegraph.queries.shapes.derived_query import Values
 from tracegraph.queries.shapes.frame_rows import records
+from tracegraph.queries.shapes.parallel.gather_uses import GATHER, Row, add_uses, module_of
 from tracegraph.queries.shapes.parallel.pieces import hand_overs, pieces_of, with_phases
 from tracegraph.vocabulary.kernel_types import COMPUTATION
 from tracegraph.vocabulary.mechanisms import STREAM_RESUME, STREAM_WAIT_EVENT
 from tracegraph.vocabulary.phases import BACKWARD, FORWARD
 
-_GATHER = "FSDP::all_gather"
-_TAKES_OVER = "FSDP::all_gather_copy_out"
 _FSDP = "FSDP::"
-_MODULE = re.compile(r"FSDP::all_gather(?:_copy_out)? \((?P<module>.*)\)")
-"""PyTorch's fully_shard names its annotations so; that of the root module has no name behind it."""
-GATHER_VALUES = {"marks": _GATHER, "waits": f"{STREAM_WAIT_EVENT}\n{STREAM_RESUME}"}
+GATHER_VALUES = {"marks": GATHER, "waits": f"{STREAM_WAIT_EVENT}\n{STREAM_RESUME}"}
 """What `gather_marks` and `gather_work` take for names, and for waits of streams."""
 _NO_LAUNCH = "It was launched before the recording."
 _NO_USE = "Neither an annotation of FSDP nor a wait of a stream tells what needs it first."
@@ -53,7 +49,6 @@ GATHER_COLUMNS = (
     Column("lacks", "STRING", True, "what cannot be told of it, and why"),
 )
 """Columns of `gathers`."""
-Row = dict[str, Any]
 
 
 def gathers(
@@ -66,9 +61,9 @@ def gathers(
         named = _with_launches(own[own["on_gpu"].eq(bool(own["on_gpu"].any()))], mine)
         listed = records(with_phases(named, phases[phases["rank"].eq(rank)]))
         for row in listed:
-            row["module"] = _module(row["around"])
+            row["module"] = module_of(row["around"])
             row["phase"] = _phase(row["around"]) or row["phase"]
-        _add_uses(listed, records(marks[marks["rank"].eq(rank)]))
+        add_uses(listed, records(marks[marks["rank"].eq(rank)]))
         _add_order(listed, _launches_of_modules(mine))
         rows += (_told(row) for row in listed)
     return pd.DataFrame(rows, columns=[column.name for column in GATHER_COLUMNS])
@@ -92,15 +87,6 @@ def _with_launches(own: pd.DataFrame, work: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def _module(around: list[str]) -> str | None:
-    """Return the module that the innermost annotation of a gather names; empty for the root."""
-    for name in reversed(around):
-        if name.startswith(_GATHER):
-            named = _MODULE.fullmatch(name)
-            return named["module"] if named else ""
-    return None
-
-
 def _phase(around: list[str]) -> str | None:
     """Return the phase that FSDP's annotations around a gather name, as `FSDP::backward_prefetch for 2`."""
     for name in around:
@@ -110,30 +96,6 @@ def _phase(around: list[str]) -> str | None:
         if found is not None:
             return found
     return None
-
-
-def _add_uses(rows: list[Row], marks: list[Row]) -> None:
-    """Add what first needs each gather where annotations of FSDP name it; dependencies tell the others."""
-    for row in rows:
-        module, launched = row["module"], row["launched_ns"]
-        if module is None or launched is None:
-            continue
-        own = [mark for mark in marks if _module([mark["name"]]) == module and mark["end_ns"] > launched]
-        takes = next((mark for mark in own if mark["name"].startswith(_TAKES_OVER)), None)
-        if takes is None:
-            continue
-        row["evidence"] = "recorded"
-        row["use_launched_ns"], row["use_ns"], row["ready_ns"] = (
-            takes["start_ns"],
-            takes["use_ns"],
-            takes["ready_ns"],
-        )
-        if takes["use_ns"] is None:  # on threads the thread itself waits, here or where it gathers
-            last = row["ends_ns"]
-            waits = (mark["start_ns"] for mark in own if mark["start_ns"] <= last <= mark["end_ns"])
-            after = [at for at in takes["operator_ns"] if at >= last]
-            row["use_ns"] = min(after, default=max(takes["end_ns"], last))
-            row["ready_ns"] = max(launched, min(waits, default=takes["start_ns"]))
 
 
 def _launches_of_modules(work: pd.DataFrame) -> pd.Series:
@@ -154,11 +116,10 @@ def _add_order(rows: list[Row], launches: pd.Series) -> None:
     )
     begins, modules = [at for at, _ in used], [module for _, module in used]
     # What needs these may come between the launch of another and what needs that.
-    open_ends = [
-        (row["step"], row["launched_ns"])
-        for row in rows
-        if row["launched_ns"] is not None and row["use_launched_ns"] is None
-    ]
+    open_since: dict[Any, int] = {}
+    for row in rows:
+        if row["launched_ns"] is not None and row["use_launched_ns"] is None:
+            open_since[row["step"]] = min(row["launched_ns"], open_since.get(row["step"], row["launched_ns"]))
     seen: set[tuple[Any, str]] = set()
     at = np.sort(launches.to_numpy("int64"))
     for row in sorted(rows, key=lambda row: (row["launched_ns"] is None, row["launched_ns"] or 0)):
@@ -169,9 +130,9 @@ def _add_order(rows: list[Row], launches: pd.Series) -> None:
         launched, used_ns = row["launched_ns"], row["use_launched_ns"]
         if launched is None or used_ns is None:
             continue
-        if any(step == row["step"] and at_ns < used_ns for step, at_ns in open_ends):
+        if open_since.get(row["step"], used_ns) < used_ns:
             continue
-        between = at[(at > launched) & (at < used_ns)]
+        between = at[np.searchsorted(at, launched, "right") : np.searchsorted(at, used_ns, "left")]
         users = np.searchsorted(begins, between, "right") - 1
         row["modules_ahead"] = len(
             {modules[user] for user in set(users.tolist()) if user >= 0} - {row["module"]}
