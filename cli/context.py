@@ -3,17 +3,19 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import click
 from rich.console import Console
 
 from tracegraph.base.progress import Progress, silent
-from tracegraph.store.connection import ConnectionSettings
+from tracegraph.store.connection_settings import ConnectionSettings
 from tracegraph.store.managed.server.linger import LINGER
-from tracegraph.store.session import find_server
 from tracegraph.store.workspace import Workspace
-from tracegraph.workbench.bench import Workbench
 from tracegraph.workbench.progress_bar import bar_progress, line_progress, timed_progress
+
+if TYPE_CHECKING:
+    from tracegraph.workbench.bench import Workbench
 
 
 @dataclass(frozen=True)
@@ -41,8 +43,11 @@ class Context:
                 yield progress
 
     @contextmanager
-    def bench(self) -> Iterator[Workbench]:
+    def bench(self) -> "Iterator[Workbench]":
         """Open the workbench of the command with its progress; nothing may be printed in the block."""
+        # Imported here: `health` and others that need no database must not wait a second for the driver.
+        from tracegraph.workbench.bench import Workbench  # noqa: PLC0415
+
         with (
             self._saying_what_stays(),
             self.progress() as progress,
@@ -53,6 +58,8 @@ class Context:
     @contextmanager
     def _saying_what_stays(self) -> Iterator[None]:
         """Tell the user once that a server lingers: the command that started the server does."""
+        from tracegraph.store.session import find_server  # noqa: PLC0415  (as above)
+
         before = find_server(self.workspace)
         try:
             yield

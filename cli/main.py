@@ -196,7 +196,7 @@ def cli(
     from rich.console import Console  # noqa: PLC0415
 
     from tracegraph.cli.context import Context  # noqa: PLC0415
-    from tracegraph.store.connection import ConnectionSettings  # noqa: PLC0415
+    from tracegraph.store.connection_settings import ConnectionSettings  # noqa: PLC0415
     from tracegraph.store.workspace import open_workspace  # noqa: PLC0415
 
     settings = ConnectionSettings(

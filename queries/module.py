@@ -5,14 +5,16 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
 from tracegraph.base.errors import InputError
 from tracegraph.base.suggest import did_you_mean
-from tracegraph.store.connection import Database
+
+if TYPE_CHECKING:  # the driver takes half a second, and what only asks for columns does without it
+    from tracegraph.store.connection import Database
 
 PYTHON_TYPES: dict[str, type] = {"INTEGER": int, "FLOAT": float, "STRING": str, "BOOLEAN": bool}
 DTYPES: dict[tuple[str, bool], Any] = {
@@ -98,7 +100,7 @@ class CypherModule:
         lines = self.text.splitlines()
         return "\n".join(line for line in lines if not line.lstrip().startswith("//"))
 
-    def run(self, database: Database, **values: object) -> pd.DataFrame:
+    def run(self, database: "Database", **values: object) -> pd.DataFrame:
         """Ask the query; the result has the header's columns, in its order and types.
 
         Returns

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import ExitStack
 
 from tracegraph.base.progress import Progress, silent
-from tracegraph.store.connection import ConnectionSettings
+from tracegraph.store.connection_settings import ConnectionSettings
 from tracegraph.store.managed.server import served_database
 from tracegraph.store.run_in_doubt import changing, settle
 from tracegraph.store.schema import companion_labels, ddl

@@ -5,7 +5,8 @@ from pathlib import Path
 
 from tracegraph.base.disk import free_bytes, full, is_full
 from tracegraph.base.progress import Progress, silent
-from tracegraph.store.connection import ConnectionSettings, Database
+from tracegraph.store.connection import Database
+from tracegraph.store.connection_settings import ConnectionSettings
 from tracegraph.store.managed.rebuild import rebuild, restore
 from tracegraph.store.managed.server import leftovers, served_database, server
 from tracegraph.store.managed.server.failure_causes import explained

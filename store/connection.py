@@ -5,7 +5,6 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Any
 
@@ -14,6 +13,7 @@ import pandas as pd
 from neo4j import exceptions
 
 from tracegraph.base.errors import InputError, StoreError
+from tracegraph.store.connection_settings import ConnectionSettings
 from tracegraph.store.failures import translated
 
 _FETCH_ROWS = 20_000
@@ -36,19 +36,6 @@ logging.getLogger("neo4j").addHandler(logging.NullHandler())
 Parameters = Mapping[str, object] | None
 Heard = Callable[[Mapping[str, Any]], None] | None
 """Called with each notification of the server about a query: its `title`, `description` and `severity`."""
-
-
-@dataclass(frozen=True)
-class ConnectionSettings:
-    """Where the database is.
-
-    If `uri` is None, it is the workspace's managed server; if `database` is None, the server's default.
-    """
-
-    uri: str | None = None
-    username: str = "neo4j"
-    password: str = field(default="", repr=False)
-    database: str | None = None
 
 
 class Database:

@@ -7,7 +7,8 @@ from tracegraph.base.disk import is_full
 from tracegraph.base.errors import StoreError
 from tracegraph.base.locks import lock, try_lock
 from tracegraph.base.progress import Progress, silent
-from tracegraph.store.connection import ConnectionSettings, Database, connect
+from tracegraph.store.connection import Database, connect
+from tracegraph.store.connection_settings import ConnectionSettings
 from tracegraph.store.load.indexes import await_indexes
 from tracegraph.store.managed.rebuild import restore
 from tracegraph.store.managed.server import leftovers, server

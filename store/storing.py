@@ -7,7 +7,8 @@ from tracegraph.base.errors import InputError
 from tracegraph.base.locks import lock, try_lock, waiting_lock
 from tracegraph.base.memory import give_back_memory
 from tracegraph.base.progress import Progress, silent
-from tracegraph.store.connection import ConnectionSettings, Database
+from tracegraph.store.connection import Database
+from tracegraph.store.connection_settings import ConnectionSettings
 from tracegraph.store.load.delete_run import delete_half_loaded, delete_run
 from tracegraph.store.load.indexes import await_indexes, begin_schema, finish_schema, has_indexes, plan_anew
 from tracegraph.store.load.load_run import as_loading, contents, has_runs, load_first, load_hidden, make_ready

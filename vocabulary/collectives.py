@@ -7,6 +7,7 @@ How many bytes an operation moves, and how its bus bandwidth follows, are as in 
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 
 ON_THREADS = ("gloo:", "mpi:", "ucc:")
 """Beginnings of the annotations that back ends for the CPU write around a collective, on a thread."""
@@ -93,6 +94,7 @@ PROTOCOLS = ("ll", "ll128", "simple")
 RING, TREE = "ring", "tree"
 
 
+@lru_cache(maxsize=4096)  # a job states few names, each of them thousands of times
 def stated_kind(collective: str) -> str | None:
     """Find the kind that a name such as `_allgather_base` or `AllReduce` means; None for none."""
     letters = _NO_LETTER.sub("", collective.lower())

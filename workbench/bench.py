@@ -21,7 +21,8 @@ from tracegraph.queries.answers import Answers
 from tracegraph.queries.catalog import find
 from tracegraph.queries.runs import fill, ready_run, unknown_run
 from tracegraph.store.compacting import compact, is_wasteful
-from tracegraph.store.connection import ConnectionSettings, Database, connect
+from tracegraph.store.connection import Database, connect
+from tracegraph.store.connection_settings import ConnectionSettings
 from tracegraph.store.kept_answers import KeptAnswers
 from tracegraph.store.managed.rebuild.estimate import Load
 from tracegraph.store.managed.server.leftovers import settle_all

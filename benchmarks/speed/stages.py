@@ -29,7 +29,8 @@ from tracegraph.ingest.what_if.predictions.potential import find_potential
 from tracegraph.ingest.what_if.predictions.what_next import find_what_next
 from tracegraph.queries import catalog
 from tracegraph.queries.runs import fill
-from tracegraph.store.connection import ConnectionSettings, Database
+from tracegraph.store.connection import Database
+from tracegraph.store.connection_settings import ConnectionSettings
 from tracegraph.store.load.load_run import load_run
 from tracegraph.store.managed.java import java
 from tracegraph.store.managed.rebuild import offline_import

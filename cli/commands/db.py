@@ -5,7 +5,8 @@ import click
 from tracegraph.cli.command_group import CommandGroup
 from tracegraph.cli.context import Context, pass_context
 from tracegraph.store.compacting import compact
-from tracegraph.store.connection import ConnectionSettings, connect
+from tracegraph.store.connection import connect
+from tracegraph.store.connection_settings import ConnectionSettings
 from tracegraph.store.managed.server.server import ServerState
 from tracegraph.store.session import find_server, open_database, start_server, stop_server
 from tracegraph.workbench.text.text import format_bytes

@@ -16,7 +16,6 @@ from tracegraph.ingest.options import IngestOptions
 from tracegraph.ingest.sources.expand import find_sources
 from tracegraph.queries.shapes.peak.job import Job, with_config_read
 from tracegraph.vocabulary.kernel_types import Spelling
-from tracegraph.workbench.findings.thresholds import read_thresholds
 from tracegraph.workbench.health.check import FAILED
 from tracegraph.workbench.health.checks import judge_job
 
@@ -58,7 +57,12 @@ def health(
     the share of the peak (MFU) is judged, too. Exit code 1 if a check failed, 2 if a file or an option cannot
     be used.
     """
-    thresholds = {} if thresholds_file is None else read_thresholds(thresholds_file)
+    thresholds: dict[str, float] = {}
+    if thresholds_file is not None:
+        # Imported here: it knows the rules of recommendations, too, which few calls need.
+        from tracegraph.workbench.findings.thresholds import read_thresholds  # noqa: PLC0415
+
+        thresholds = read_thresholds(thresholds_file)
     options = IngestOptions(limits, step_marker=step_marker, spellings=spellings, compared=False)
     with context.progress() as progress:
         files = look_at_job(find_sources(traces, ranks), options, progress)

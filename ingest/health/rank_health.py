@@ -121,7 +121,7 @@ def look_at(
     trace: TraceFile, integrity: Integrity, options: IngestOptions, *, of_job: bool = False
 ) -> RankHealth:
     """Build the causal model of a rank, for its launches, waits and findings, and sum up its window."""
-    model = build_checked(trace, integrity, options, of_job=of_job)
+    model = build_checked(trace, integrity, options, of_job=of_job, replayed=False)
     window = find_step_window(model)
     communicating, computing = _by_type(trace, model, window, options.spellings)
     exposed = communicating.end - communicating.start - covered(communicating, computing)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import pyarrow as pa
@@ -122,6 +123,7 @@ def _member(model: RankModel, facts: _Facts, places: list[int]) -> Member | None
     )
 
 
+@lru_cache(maxsize=1024)
 def read_ranks(text: str | None) -> tuple[int, ...] | None:
     """Read the ranks of a group as Kineto writes them, `[0, 1]`; None for other text, as for a cut list."""
     inner = (text or "").strip().removeprefix("[").removesuffix("]")

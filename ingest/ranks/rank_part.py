@@ -63,9 +63,16 @@ class Part:
 
 
 def build_checked(
-    trace: TraceFile, integrity: Integrity, options: IngestOptions = DEFAULT_OPTIONS, *, of_job: bool = False
+    trace: TraceFile,
+    integrity: Integrity,
+    options: IngestOptions = DEFAULT_OPTIONS,
+    *,
+    of_job: bool = False,
+    replayed: bool = True,
 ) -> RankModel:
     """Build the causal model of a trace, check its invariants and add to `integrity` what it finds odd.
+
+    `replayed`: whether its replay is checked, too; see `check_model`.
 
     Raises
     ------
@@ -76,7 +83,7 @@ def build_checked(
     if not of_job:
         refuse_unmarked([events], options.step_marker)
     model = build_model(events, lanes, integrity, options.policy, read_orders(trace))
-    check_model(model)
+    check_model(model, replayed=replayed)
     diagnose(model, integrity)
     return model
 

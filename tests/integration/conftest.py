@@ -9,7 +9,8 @@ from storing_runs import store_run
 
 from tracegraph.base.progress import silent
 from tracegraph.ingest.pipeline import ingest_run
-from tracegraph.store.connection import ConnectionSettings, Database
+from tracegraph.store.connection import Database
+from tracegraph.store.connection_settings import ConnectionSettings
 from tracegraph.store.load.indexes import ensure_schema
 from tracegraph.store.session import open_database
 from tracegraph.store.workspace import Workspace, open_workspace

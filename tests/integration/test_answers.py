@@ -22,7 +22,8 @@ from tracegraph.queries.catalog import ask, asking, find
 from tracegraph.queries.module import in_types
 from tracegraph.queries.run_part import WHOLE
 from tracegraph.queries.runs import find_window
-from tracegraph.store.connection import ConnectionSettings, Database
+from tracegraph.store.connection import Database
+from tracegraph.store.connection_settings import ConnectionSettings
 from tracegraph.store.kept_answers import KeptAnswers
 from tracegraph.store.workspace import Workspace
 from tracegraph.workbench.collect import collect_findings

@@ -17,7 +17,7 @@ from tracegraph.queries.catalog import ask, asking, find
 from tracegraph.queries.module import in_types
 from tracegraph.queries.run_part import WHOLE
 from tracegraph.queries.runs import RunWindow, find_window
-from tracegraph.store.connection import ConnectionSettings
+from tracegraph.store.connection_settings import ConnectionSettings
 from tracegraph.store.load.indexes import begin_schema, finish_schema
 from tracegraph.store.managed.rebuild.offline_import import build_home
 from tracegraph.store.session import open_database

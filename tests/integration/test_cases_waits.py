@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tracegraph.store.connection import ConnectionSettings
+from tracegraph.store.connection_settings import ConnectionSettings
 from tracegraph.store.workspace import Workspace
 from tracegraph.workbench.bench import Workbench
 from tracegraph.workbench.run import Run

@@ -13,7 +13,7 @@ from storing_runs import store_small_run
 from tracegraph.base.errors import StoreError
 from tracegraph.store import compacting
 from tracegraph.store.compacting import compact
-from tracegraph.store.connection import ConnectionSettings
+from tracegraph.store.connection_settings import ConnectionSettings
 from tracegraph.store.managed.server import served_database
 from tracegraph.store.session import find_server, kept_warm, open_database, stop_server
 from tracegraph.store.workspace import Workspace, open_workspace

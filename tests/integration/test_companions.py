@@ -9,7 +9,8 @@ from graphs import check_table, stored
 from stored_traces import take_for_own
 
 from tracegraph.base.errors import InputError
-from tracegraph.store.connection import ConnectionSettings, Database
+from tracegraph.store.connection import Database
+from tracegraph.store.connection_settings import ConnectionSettings
 from tracegraph.store.workspace import Workspace
 from tracegraph.workbench import Workbench
 

@@ -14,7 +14,8 @@ from tiny import call, event, kernel, step
 from tracegraph.base.errors import InputError
 from tracegraph.cli.main import main
 from tracegraph.ingest.trace import TraceFile
-from tracegraph.store.connection import ConnectionSettings, Database
+from tracegraph.store.connection import Database
+from tracegraph.store.connection_settings import ConnectionSettings
 from tracegraph.store.workspace import Workspace
 from tracegraph.workbench.bench import Workbench
 

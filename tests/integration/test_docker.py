@@ -10,7 +10,8 @@ from export import from_database, from_tables
 from hostile import hostile_graph
 
 from tracegraph.base.errors import InputError, StoreError
-from tracegraph.store.connection import ConnectionSettings, Database
+from tracegraph.store.connection import Database
+from tracegraph.store.connection_settings import ConnectionSettings
 from tracegraph.store.session import open_database
 from tracegraph.store.storing import store_and_open
 from tracegraph.store.workspace import open_workspace

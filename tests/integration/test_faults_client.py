@@ -12,7 +12,8 @@ from storing_runs import store_run
 
 from tracegraph.base.progress import silent
 from tracegraph.ingest.pipeline import ingest_run
-from tracegraph.store.connection import ConnectionSettings, Database
+from tracegraph.store.connection import Database
+from tracegraph.store.connection_settings import ConnectionSettings
 from tracegraph.store.managed.server import served_database
 from tracegraph.store.session import find_server, open_database, start_server, stop_server
 from tracegraph.store.tables import GraphTables

@@ -21,7 +21,7 @@ from tracegraph.base.errors import StoreError
 from tracegraph.base.locks import lock
 from tracegraph.store import connection
 from tracegraph.store.compacting import compact
-from tracegraph.store.connection import ConnectionSettings
+from tracegraph.store.connection_settings import ConnectionSettings
 from tracegraph.store.load.delete_run import delete_run
 from tracegraph.store.managed.java import java
 from tracegraph.store.managed.rebuild.estimate import LOADS

@@ -12,7 +12,7 @@ from storing_runs import store_run
 
 from tracegraph.base.errors import InputError
 from tracegraph.store import storing
-from tracegraph.store.connection import ConnectionSettings
+from tracegraph.store.connection_settings import ConnectionSettings
 from tracegraph.store.managed.rebuild.estimate import Load
 from tracegraph.store.managed.server import served_database
 from tracegraph.store.session import open_database, stop_server

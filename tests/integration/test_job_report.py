@@ -9,7 +9,8 @@ from tiny_job import rows_of_rank, write_trace
 
 from tracegraph.cli.main import main
 from tracegraph.queries.catalog import ask
-from tracegraph.store.connection import ConnectionSettings, Database
+from tracegraph.store.connection import Database
+from tracegraph.store.connection_settings import ConnectionSettings
 from tracegraph.store.workspace import Workspace
 from tracegraph.workbench.bench import Workbench
 

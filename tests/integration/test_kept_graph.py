@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from tracegraph.base.errors import InputError
-from tracegraph.store.connection import ConnectionSettings
+from tracegraph.store.connection_settings import ConnectionSettings
 from tracegraph.store.workspace import Workspace
 from tracegraph.workbench.bench import Workbench
 from tracegraph.workbench.graph.causal_graph import CausalGraph

@@ -12,7 +12,8 @@ from tracegraph.base.progress import silent
 from tracegraph.ingest.pipeline import ingest_run
 from tracegraph.queries.catalog import asking, find
 from tracegraph.queries.runs import fill
-from tracegraph.store.connection import ConnectionSettings, Database
+from tracegraph.store.connection import Database
+from tracegraph.store.connection_settings import ConnectionSettings
 from tracegraph.store.workspace import Workspace
 
 DATA = Path(__file__).parents[1] / "data"

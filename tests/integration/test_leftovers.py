@@ -1,7 +1,7 @@
 """What killed commands left is gone after any command that uses the database."""
 
 from tracegraph.base.locks import lock
-from tracegraph.store.connection import ConnectionSettings
+from tracegraph.store.connection_settings import ConnectionSettings
 from tracegraph.store.session import open_database
 from tracegraph.store.workspace import Workspace
 

@@ -12,7 +12,7 @@ from commands import Command, run
 
 from tracegraph.base.errors import StoreError
 from tracegraph.cli.main import main
-from tracegraph.store.connection import ConnectionSettings
+from tracegraph.store.connection_settings import ConnectionSettings
 from tracegraph.store.managed.server import server
 from tracegraph.store.session import begun_ahead, find_server, open_database, stop_server
 from tracegraph.store.workspace import Workspace, open_workspace

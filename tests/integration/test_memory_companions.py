@@ -6,7 +6,8 @@ from graphs import check_table, stored
 from stored_traces import take_for_own
 
 from tracegraph.ingest.companions.memory.recording import read_recordings
-from tracegraph.store.connection import ConnectionSettings, Database
+from tracegraph.store.connection import Database
+from tracegraph.store.connection_settings import ConnectionSettings
 from tracegraph.store.workspace import Workspace
 from tracegraph.workbench import Workbench
 

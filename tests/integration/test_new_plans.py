@@ -9,7 +9,8 @@ from storing_runs import store_run, store_small_run
 
 from tracegraph.base.progress import silent
 from tracegraph.ingest.pipeline import ingest_run
-from tracegraph.store.connection import ConnectionSettings, Database
+from tracegraph.store.connection import Database
+from tracegraph.store.connection_settings import ConnectionSettings
 from tracegraph.store.managed.server import server
 from tracegraph.store.session import open_database, stop_server
 from tracegraph.store.workspace import open_workspace

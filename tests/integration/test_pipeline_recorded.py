@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 from stored_traces import take_for_own
 
-from tracegraph.store.connection import ConnectionSettings, Database
+from tracegraph.store.connection import Database
+from tracegraph.store.connection_settings import ConnectionSettings
 from tracegraph.store.workspace import Workspace
 from tracegraph.workbench import Workbench
 

@@ -15,7 +15,8 @@ from tracegraph.base.errors import InputError
 from tracegraph.queries.answers import Answers
 from tracegraph.queries.catalog import ask, asking, find, queries
 from tracegraph.queries.runs import fill
-from tracegraph.store.connection import ConnectionSettings, Database
+from tracegraph.store.connection import Database
+from tracegraph.store.connection_settings import ConnectionSettings
 from tracegraph.store.kept_answers import KeptAnswers
 from tracegraph.store.workspace import Workspace
 

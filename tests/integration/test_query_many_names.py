@@ -14,7 +14,8 @@ from tracegraph.base.progress import silent
 from tracegraph.ingest.pipeline import ingest_run
 from tracegraph.queries import catalog
 from tracegraph.queries.runs import fill
-from tracegraph.store.connection import ConnectionSettings, Database
+from tracegraph.store.connection import Database
+from tracegraph.store.connection_settings import ConnectionSettings
 from tracegraph.store.workspace import Workspace
 
 RUN = "many-names"

@@ -10,7 +10,7 @@ import pytest
 
 from tracegraph.base.errors import InputError
 from tracegraph.cli.main import main
-from tracegraph.store.connection import ConnectionSettings
+from tracegraph.store.connection_settings import ConnectionSettings
 from tracegraph.store.workspace import Workspace
 from tracegraph.workbench.bench import Workbench
 from tracegraph.workbench.run import Run

@@ -11,7 +11,8 @@ import pytest
 
 from tracegraph.base.errors import InputError, StoreError
 from tracegraph.store import connection
-from tracegraph.store.connection import ConnectionSettings, Database, connect
+from tracegraph.store.connection import Database, connect
+from tracegraph.store.connection_settings import ConnectionSettings
 from tracegraph.store.read_only import check_reads
 
 WRITES = {

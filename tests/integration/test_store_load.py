@@ -9,7 +9,8 @@ from hostile import hostile_graph
 from storing_runs import store_run
 
 from tracegraph.base.errors import InputError, StoreError
-from tracegraph.store.connection import ConnectionSettings, Database
+from tracegraph.store.connection import Database
+from tracegraph.store.connection_settings import ConnectionSettings
 from tracegraph.store.load.bolt import relationship_query
 from tracegraph.store.load.delete_run import delete_half_loaded, delete_run
 from tracegraph.store.load.indexes import await_indexes, ensure_schema, finish_schema

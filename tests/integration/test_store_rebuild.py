@@ -11,7 +11,7 @@ from hostile import hostile_graph
 from storing_runs import store_run
 
 from tracegraph.base.errors import InputError, StoreError
-from tracegraph.store.connection import ConnectionSettings
+from tracegraph.store.connection_settings import ConnectionSettings
 from tracegraph.store.managed.rebuild.estimate import Load
 from tracegraph.store.managed.server import served_database
 from tracegraph.store.session import find_server, open_database, start_server, stop_server

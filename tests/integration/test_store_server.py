@@ -14,7 +14,7 @@ import psutil
 import pytest
 
 from tracegraph.base.errors import StoreError
-from tracegraph.store.connection import ConnectionSettings
+from tracegraph.store.connection_settings import ConnectionSettings
 from tracegraph.store.managed.java.config import Ports
 from tracegraph.store.managed.server import server
 from tracegraph.store.managed.server.server import ServerState
@@ -25,7 +25,7 @@ MANAGED = ConnectionSettings()
 _HOLD = """
 import sys, time
 from pathlib import Path
-from tracegraph.store.connection import ConnectionSettings
+from tracegraph.store.connection_settings import ConnectionSettings
 from tracegraph.store.session import open_database
 from tracegraph.store.workspace import open_workspace
 with open_database(open_workspace(Path(sys.argv[1])), ConnectionSettings()) as database:

@@ -10,7 +10,7 @@ from storing_runs import store_run
 from tracegraph.base.progress import Progress, silent
 from tracegraph.ingest.options import IngestOptions
 from tracegraph.ingest.pipeline import ingest_run
-from tracegraph.store.connection import ConnectionSettings
+from tracegraph.store.connection_settings import ConnectionSettings
 from tracegraph.store.read_locks import reading_runs
 from tracegraph.store.session import open_database, stop_server
 from tracegraph.store.workspace import Workspace, open_workspace

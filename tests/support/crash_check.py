@@ -15,7 +15,8 @@ from tracegraph.base.progress import silent
 from tracegraph.cli.main import main
 from tracegraph.ingest.pipeline import ingest_run
 from tracegraph.ingest.sources.expand import find_sources
-from tracegraph.store.connection import ConnectionSettings, Database
+from tracegraph.store.connection import Database
+from tracegraph.store.connection_settings import ConnectionSettings
 from tracegraph.store.managed.server import served_database
 from tracegraph.store.session import kept_warm, open_database, stop_server
 from tracegraph.store.tables import GraphTables

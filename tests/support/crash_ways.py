@@ -26,7 +26,7 @@ JOB = "JOB"
 _READER = """
 import sys
 from pathlib import Path
-from tracegraph.store.connection import ConnectionSettings
+from tracegraph.store.connection_settings import ConnectionSettings
 from tracegraph.store.session import open_database
 from tracegraph.store.workspace import open_workspace
 with open_database(open_workspace(Path(sys.argv[1])), ConnectionSettings()) as database:

@@ -11,7 +11,8 @@ from tracegraph.ingest.pipeline import ingest_run
 from tracegraph.ingest.sources.source import as_source
 from tracegraph.queries.catalog import asking, find
 from tracegraph.queries.runs import fill
-from tracegraph.store.connection import ConnectionSettings, Database
+from tracegraph.store.connection import Database
+from tracegraph.store.connection_settings import ConnectionSettings
 from tracegraph.store.load.indexes import begin_schema, finish_schema
 from tracegraph.store.managed.rebuild.offline_import import build_home
 from tracegraph.store.session import open_database

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from hostile import hostile_graph
 
 from tracegraph.base.progress import Progress, silent
-from tracegraph.store.connection import ConnectionSettings
+from tracegraph.store.connection_settings import ConnectionSettings
 from tracegraph.store.managed.rebuild.estimate import Load
 from tracegraph.store.storing import store_and_open
 from tracegraph.store.tables import GraphTables

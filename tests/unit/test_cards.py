@@ -16,7 +16,7 @@ from tracegraph.ingest.what_if.graph.graph import ReplayGraph, graph_of
 from tracegraph.queries.module import in_types
 from tracegraph.queries.run_part import WHOLE
 from tracegraph.queries.shapes.replay_rows import RUN_COLUMNS
-from tracegraph.store.connection import ConnectionSettings
+from tracegraph.store.connection_settings import ConnectionSettings
 from tracegraph.store.workspace import open_workspace
 from tracegraph.workbench import Run, Workbench
 from tracegraph.workbench.findings.findings import Findings

@@ -394,3 +394,10 @@ def test_frames_have_plain_types(gpu_step: CausalGraph) -> None:
         "int64"
     }
     assert np.array_equal(edges.index, np.arange(len(edges)))
+
+
+@pytest.mark.parametrize("replayed", [True, False])
+def test_a_model_is_replayed_only_for_who_uses_that(replayed: bool) -> None:
+    integrity = Integrity("two_threads")
+    trace = read_trace(EXAMPLES / "two_threads.json.gz", integrity)
+    assert ("slack" in vars(build_checked(trace, integrity, replayed=replayed))) == replayed

@@ -165,6 +165,15 @@ def test_help_imports_nothing_heavy() -> None:
     assert done.stdout.splitlines()[-1] == "[]"
 
 
+def test_health_imports_no_driver() -> None:
+    program = (
+        "import sys; import tracegraph.cli.context, tracegraph.cli.commands.health; "
+        "print([name for name in ('neo4j', 'tracegraph.workbench.bench') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
 def test_a_question_about_a_stored_run_imports_no_causal_model() -> None:
     program = (
         "import sys; import tracegraph.cli.commands.query, tracegraph.cli.commands.cypher; "

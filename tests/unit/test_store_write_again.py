@@ -8,7 +8,8 @@ import pytest
 
 from tracegraph.base.errors import StoreError
 from tracegraph.store import connection
-from tracegraph.store.connection import ConnectionSettings, Database
+from tracegraph.store.connection import Database
+from tracegraph.store.connection_settings import ConnectionSettings
 from tracegraph.store.failures import is_cut
 
 

@@ -11,7 +11,8 @@ from tracegraph.ingest.options import IngestOptions
 from tracegraph.ingest.pipeline import ingest_run
 from tracegraph.ingest.readers.unpacking import PACKED
 from tracegraph.ingest.sources.source import AnySource, Source, as_source
-from tracegraph.store.connection import ConnectionSettings, Database
+from tracegraph.store.connection import Database
+from tracegraph.store.connection_settings import ConnectionSettings
 from tracegraph.store.managed.rebuild.estimate import Load
 from tracegraph.store.managed.server.failure_causes import explained
 from tracegraph.store.session import begun_ahead

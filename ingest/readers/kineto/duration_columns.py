@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import TypeVar
 
-import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -19,6 +18,7 @@ from tracegraph.ingest.readers.kineto.entry_decoding import (
     decode_arguments,
     decode_links,
 )
+from tracegraph.ingest.readers.kineto.operand_texts import InputTexts, ShapeTexts
 from tracegraph.ingest.text_columns import TextColumn
 from tracegraph.ingest.trace import EVENT_NUMBERS, EVENT_TEXTS
 from tracegraph.vocabulary.categories import GPU_WORK, Role, has_role, spellings_of
@@ -67,33 +67,6 @@ class Durations:
     """Numbers of their callers."""
 
 
-class _Shapes(dict[bytes, str | None]):
-    """The compact text of each distinct list of shapes."""
-
-    def __missing__(self, raw: bytes) -> str | None:
-        text = self[raw] = _compact(raw)
-        return text
-
-
-class _Inputs(dict[tuple[bytes, bytes, bytes], str | None]):
-    """The compact text of each distinct list of types, strides and scalars together."""
-
-    def __missing__(self, raw: tuple[bytes, bytes, bytes]) -> str | None:
-        types, strides, scalars = (_compact(one) or "null" for one in raw)
-        known = (types, strides, scalars) != ("null", "null", "null")
-        text = self[raw] = f"[{types},{strides},{scalars}]" if known else None
-        return text
-
-
-def _compact(raw: bytes) -> str | None:
-    if raw == b"null":
-        return None
-    try:
-        return msgspec.json.format(raw, indent=-1).decode("utf-8", "replace")
-    except (msgspec.MsgspecError, RecursionError):
-        return None  # such as half a surrogate pair: the decoder accepts it, the formatter does not
-
-
 class DurationCollector:
     """Grows batch by batch; `finish` gives the columns."""
 
@@ -105,8 +78,8 @@ class DurationCollector:
         }
         self._times: dict[str, list[Ints]] = {"start": [], "dur": [], "position": []}
         self._known: dict[str, list[Flags]] = {"start": [], "dur": []}
-        self._shapes = _Shapes()
-        self._inputs = _Inputs()
+        self._shapes = ShapeTexts()
+        self._inputs = InputTexts()
         self._odd_arguments: list[int] = []
         self._frame, self._outer_frame = GrowingNumbers(), GrowingNumbers()
 
@@ -146,18 +119,9 @@ class DurationCollector:
         for name in _TEXTS:
             groups = [(rows, list(map(attrgetter(name), arguments))) for rows, arguments in described]
             self._text[name].extend_sparse(len(events), groups)
-        shapes = self._shapes
-        groups = [
-            (rows, [shapes[bytes(a.dims)] or shapes[bytes(a.dims_old)] for a in arguments])
-            for rows, arguments in described
-        ]
-        self._text["shapes"].extend_sparse(len(events), groups)
-        inputs = self._inputs
-        groups = [
-            (rows, [inputs[bytes(a.types), bytes(a.strides), bytes(a.scalars)] for a in arguments])
-            for rows, arguments in described
-        ]
-        self._text["inputs"].extend_sparse(len(events), groups)
+        for name, known in (("shapes", self._shapes), ("inputs", self._inputs)):
+            groups = [(rows, known.of(arguments)) for rows, arguments in described]
+            self._text[name].extend_sparse(len(events), groups)
 
     def _add_frames(self, events: Sequence[Event]) -> None:
         places = [k for k, event in enumerate(events) if event.cat in _FRAMES]

@@ -77,6 +77,8 @@ class Arguments(Struct, gc=False, frozen=True):
     @property
     def bandwidth(self) -> int | None:
         """What a copy moves, B/s; None if the file does not state it or no copy can be that fast."""
+        if self.rate is NULL:  # as of every kernel: an exception takes longer
+            return None
         try:
             stated = 1e9 * float(memoryview(self.rate))
         except ValueError:

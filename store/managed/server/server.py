@@ -13,7 +13,8 @@ import psutil
 from tracegraph.base.disk import check_space
 from tracegraph.base.errors import StoreError
 from tracegraph.base.progress import Progress
-from tracegraph.store.connection import ConnectionSettings, answers, why_closed
+from tracegraph.store.connection import answers, why_closed
+from tracegraph.store.connection_settings import ConnectionSettings
 from tracegraph.store.managed.java import install, java
 from tracegraph.store.managed.java.config import HOST, USERNAME, Ports, configuration
 from tracegraph.store.managed.server import guardian, processes, served_database

@@ -97,9 +97,13 @@ def _magnitude(stretches: pd.DataFrame) -> Ints:
 
 
 def _candidates(context: Context, stretches: pd.DataFrame) -> list[pd.DataFrame]:
-    """List for each stream the work that may have ended each stretch: the last enqueued, then any of it."""
+    """List for each stream the work that may have ended each stretch: the last enqueued, then any of it.
+
+    Most streams of most files have no such work; they are left out, since tables without rows cost time, too.
+    """
     ways = (_last_of_stream, _last_of_unlaunched, _any_of_stream)
-    return [way(context, lane, stretches) for way in ways for lane in context.streams.queue]
+    found = (way(context, lane, stretches) for way in ways for lane in context.streams.queue)
+    return [candidates for candidates in found if len(candidates)]
 
 
 def _last_of_stream(context: Context, lane: int, stretches: pd.DataFrame) -> pd.DataFrame:
