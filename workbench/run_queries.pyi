@@ -2919,6 +2919,9 @@ class RunQueries(Asking):
             mean_ns (float64): mean length on their thread, ns
             min_ns (int64): least length on their thread, ns
             max_ns (int64): most length on their thread, ns
+            deviation_ns (int64, may be missing): standard deviation of their lengths, null of a single one, ns
+            step_deviation_ns (int64, may be missing): that of the mean lengths in each step, null of a single step, ns
+            rank_deviation_ns (int64, may be missing): that of the mean lengths on each rank, null of a single rank, ns
             mean_window_ns (float64): mean length until the GPU work launched in it ends, too, ns
             gpu_share (float64, may be missing): share of their paths in events on a GPU, 0..1
             cpu_share (float64, may be missing): share of their paths in events on threads, 0..1

@@ -18,6 +18,19 @@ PHASE_COLUMNS = (
     Column("mean_ns", "FLOAT", False, "mean length on their thread, ns"),
     Column("min_ns", "INTEGER", False, "least length on their thread, ns"),
     Column("max_ns", "INTEGER", False, "most length on their thread, ns"),
+    Column("deviation_ns", "INTEGER", True, "standard deviation of their lengths, null of a single one, ns"),
+    Column(
+        "step_deviation_ns",
+        "INTEGER",
+        True,
+        "that of the mean lengths in each step, null of a single step, ns",
+    ),
+    Column(
+        "rank_deviation_ns",
+        "INTEGER",
+        True,
+        "that of the mean lengths on each rank, null of a single rank, ns",
+    ),
     Column("mean_window_ns", "FLOAT", False, "mean length until the GPU work launched in it ends, too, ns"),
     Column("gpu_share", "FLOAT", True, "share of their paths in events on a GPU, 0..1"),
     Column("cpu_share", "FLOAT", True, "share of their paths in events on threads, 0..1"),
@@ -34,7 +47,8 @@ PHASE_COLUMNS = (
 def phase_paths(_: Mapping[str, Any], phases: pd.DataFrame, hotspots: pd.DataFrame) -> pd.DataFrame:
     """Sum up each phase in one row, in the order of a step, from `phases` and `phase_hotspots`.
 
-    Phases whose window no work ends have lengths but no share in the paths.
+    Phases whose window no work ends have lengths but no share in the paths. Of several micro-batches in a
+    step their mean counts: how they differ among themselves shows in `deviation_ns` alone.
     """
     length = phases["end_ns"] - phases["start_ns"]
     rows = phases.assign(
@@ -50,7 +64,13 @@ def phase_paths(_: Mapping[str, Any], phases: pd.DataFrame, hotspots: pd.DataFra
         min_ns=("length", "min"),
         max_ns=("length", "max"),
         mean_window_ns=("window", "mean"),
+        deviation_ns=("length", "std"),
     )
+    for over in ("step", "rank"):
+        means = rows.groupby(["phase", over])["length"].mean()
+        found[f"{over}_deviation_ns"] = means.groupby("phase").std()
+    for name in ("deviation_ns", "step_deviation_ns", "rank_deviation_ns"):
+        found[name] = found[name].round().astype("Int64")
     found["evidence"] = found.pop("inferred").map({True: "inferred", False: "recorded"})
     found = found.join(_shares(hotspots), how="left")
     order = [name for name in PHASE_NAMES if name in found.index]

@@ -48,9 +48,9 @@ CASES = {
         0 forward launch cuda_runtime False 1 10 0
         0 forward launch_latency gap True 1 10 0""",
     "phase_paths": """
-        phase count evidence confidence mean_ns max_ns mean_window_ns gpu_share gap_share hotspot
-        forward 1 recorded 1.0 50.0 50 100.0 0.4 0.1 A
-        backward 2 inferred 0.98 40.0 60 40.0 0.5 0.1875 gemm""",
+        phase count evidence confidence mean_ns max_ns deviation_ns mean_window_ns gpu_share gap_share hotspot
+        forward 1 recorded 1.0 50.0 50 - 100.0 0.4 0.1 A
+        backward 2 inferred 0.98 40.0 60 28 40.0 0.5 0.1875 gemm""",
     # Any query about a window takes the phase of a step; of several the last.
     "hotspots step=1 phase=forward": """
         name duration_ns accumulated_place

@@ -14,6 +14,10 @@ _PHASE = Column("phase", "phase")
 _COLUMNS = (
     _PHASE,
     Column("mean_ns", "mean length", "duration"),
+    Column("min_ns", "shortest", "duration", roomy=True),
+    Column("max_ns", "longest", "duration", roomy=True),
+    Column("step_deviation_ns", "deviation over steps", "duration", roomy=True),
+    Column("rank_deviation_ns", "deviation over ranks", "duration", roomy=True),
     Column("mean_window_ns", "with its GPU work", "duration", roomy=True),
     Column("gpu_share", "GPU", "share"),
     Column("cpu_share", "CPU", "share"),
@@ -24,6 +28,8 @@ _COLUMNS = (
     Column("count", "times", "count", roomy=True),
 )
 _OF_A_GPU = ("mean_window_ns", "gpu_share")
+_OF_SEVERAL = ("step_deviation_ns", "rank_deviation_ns")
+"""Columns that a run of one step, or of one rank, has nothing for."""
 _COLOURS = dict(zip(PHASE_NAMES, ("#8a8f98", "#c9a227", "#3b7dd8", "#d9603b", "#3f9c63"), strict=True))
 _MOST_BARS = 60
 """How many steps, ranks or occurrences the plot draws."""
@@ -42,7 +48,11 @@ def _blocks(findings: Findings, phases: pd.DataFrame) -> Iterator[Block]:
     rows = findings.answers.get("phase_paths")
     if rows is None:
         return
-    columns = [column for column in _COLUMNS if not (findings.gpu.empty and column.field in _OF_A_GPU)]
+    hidden = [
+        *(_OF_A_GPU if findings.gpu.empty else ()),
+        *(one for one in _OF_SEVERAL if rows[one].isna().all()),
+    ]
+    columns = [column for column in _COLUMNS if column.field not in hidden]
     caption = "How long the thread is in each phase, and what the critical paths of the phases are made of:"
     yield Table(rows, columns, caption)
 
