@@ -19,15 +19,15 @@ MATCH (a:Event:Annotation {run: $run})
 WHERE a.name STARTS WITH $marks AND a.start_ns >= $start_ns AND a.start_ns < $end_ns
   AND ($rank IS NULL OR a.rank = $rank)
 CALL (a) {
-  OPTIONAL MATCH (a)<-[:CHILD_OF]-+(call:Event)-[:LAUNCHED]->(k:Event)
-  RETURN call, k ORDER BY k.start_ns, k.source_index LIMIT 1
+  OPTIONAL MATCH (a)<-[:CHILD_OF]-+(by:Event)-[:LAUNCHED]->(k:Event)
+  RETURN by, k ORDER BY k.start_ns, k.source_index LIMIT 1
 }
 CALL (a) {
   OPTIONAL MATCH (operator:CpuOp)-[:CHILD_OF]->(a)
   WITH operator ORDER BY operator.start_ns
   RETURN collect(operator.start_ns) AS operator_ns
 }
-WITH a, call, k, operator_ns, coalesce(k.start_ns - k.stream_idle_ns, call.start_ns, k.start_ns) AS free_ns
-RETURN a.rank AS rank, a.name AS name, a.start_ns AS start_ns, a.end_ns AS end_ns, k.start_ns AS use_ns,
-  CASE WHEN call.start_ns > free_ns THEN call.start_ns ELSE free_ns END AS ready_ns, operator_ns
+// @include work_ready
+RETURN a.rank AS rank, a.name AS name, a.start_ns AS start_ns, a.end_ns AS end_ns, k.start_ns AS use_ns, ready_ns,
+  operator_ns
 ORDER BY rank, start_ns, name

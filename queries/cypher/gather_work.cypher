@@ -37,11 +37,9 @@ CALL (e) {
   OPTIONAL MATCH (by:Event)-[:LAUNCHED]->(k)
   RETURN k, by, d.evidence AS evidence ORDER BY k.start_ns, k.source_index LIMIT 1
 }
-// A stream has nothing left from the end of the work before on; before its first work that is not known.
-WITH e, m, call, names, k, by, evidence, coalesce(k.start_ns - k.stream_idle_ns, by.start_ns, k.start_ns) AS free_ns
+// @include work_ready
 RETURN e.rank AS rank, e.kernel_type IS NOT NULL AS on_gpu, e.step AS step, names AS around, e.bytes AS bytes,
   call.start_ns AS launched_ns, e.start_ns AS begins_ns, e.end_ns AS ends_ns,
   coalesce(m.exposed_wait_ns + m.exposed_transfer_ns, e.exposed_ns) AS exposed_ns, k.start_ns AS use_ns,
-  by.start_ns AS use_launched_ns, CASE WHEN by.start_ns > free_ns THEN by.start_ns ELSE free_ns END AS ready_ns,
-  evidence
+  by.start_ns AS use_launched_ns, ready_ns, evidence
 ORDER BY rank, begins_ns, ends_ns

@@ -93,15 +93,15 @@ def _predicted(
     """Return a row for each size, with the lengths that follow from the fit and from its errors."""
     given = values.get("bucket_mb")
     steps = len({one.step for one in passes})
+    transfers = [(way, sum(_tail(_as_recorded(one), one, *way) for one in passes)) for way in _transfers(fit)]
     rows = []
     for bucket_mb in _USUAL_MB if given is None else (float(given),):
         first = min(float(values["first_mb"]), bucket_mb) * _MIB
         filled = [_filled(one.gradients, first, bucket_mb * _MIB) for one in passes]
         changes = []
-        for alpha, slope in _transfers(fit):
-            tails = [_tail(new, one, alpha, slope) for new, one in zip(filled, passes, strict=True)]
-            before = [_tail(_as_recorded(one), one, alpha, slope) for one in passes]
-            changes.append(((sum(tails) - sum(before)) / steps, sum(tails) / steps))
+        for way, before in transfers:
+            after = sum(_tail(new, one, *way) for new, one in zip(filled, passes, strict=True))
+            changes.append(((after - before) / steps, after / steps))
         all_sizes = [size for new in filled for size, _ in new]
         rows.append(
             {
