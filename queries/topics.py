@@ -79,6 +79,8 @@ TOPICS = (
         (
             "utilisation",
             "peak_losses",
+            "mfu_checklist",
+            "computing_work",
             "gpu_busy",
             "temporal_breakdown",
             "kernel_breakdown",

@@ -48,6 +48,16 @@ def _tera(pattern: str, rates: str, gigabytes: float | None, source: str) -> Pea
     return Peaks(pattern, known, None if gigabytes is None else gigabytes * 1e9, source)
 
 
+def has_tensor_cores(peaks: Peaks) -> bool:
+    """Tell whether a device has tensor or matrix cores.
+
+    Its rate in a shorter type is more than twice that of float32, which plain units of twice the width reach,
+    too (P100).
+    """
+    plain, short = peaks.flop_per_s.get("float32", 0.0), ("float16", "bfloat16", TF32)
+    return max((peaks.flop_per_s.get(one, 0.0) for one in short), default=0.0) > 2.5 * plain > 0
+
+
 _V100 = "NVIDIA V100 data sheet, January 2020"
 _A100 = "NVIDIA A100 data sheet, June 2021"
 _A100_RATES = "19.5 19.5 156 312 312 -"

@@ -28,6 +28,17 @@ In order: the next work was not launched yet, it was launched and began soon, or
 OTHERS = "others"
 """Stands for the names that are not listed."""
 
+ON_TENSOR_CORES = re.compile(
+    r"^(?!.*(simt|ffma|cutlass[FB]_f32))"
+    r"(.*([hsi](884|1688|8816|16816|16832)|tensorop|tensor\d+x|[hiwg]mma|xmma|(?<![a-z])nvjet|fmha|flash(_|::|Attn)|GemmUniversal)"
+    r"|Cijk_.*_MI\d+x\d+|igemm_.*_gtcx)",
+    re.IGNORECASE | re.DOTALL,
+)
+"""Names of kernels on tensor or matrix cores: of cuBLAS, cuDNN, CUTLASS, FlashAttention; Tensile, MIOpen.
+
+Libraries name the instruction, as `s16816` and `hmma`. A kernel of another library may use them unnamed.
+"""
+
 
 @dataclass(frozen=True)
 class Spelling:

@@ -265,6 +265,43 @@ class RunQueries(Asking):
             StoreError: the server failed.
         """
 
+    def computing_work(
+        self,
+        *,
+        start_ns: int | None = None,
+        end_ns: int | None = None,
+        rank: int | None = None,
+        step: int | None = None,
+        phase: str | None = None,
+        occurrence: int | None = None,
+    ) -> pd.DataFrame:
+        """What GPUs compute, by kernel and by the arithmetic of the operator around it.
+
+        Parameters:
+            start_ns: start of the window: work that begins in it counts, ns
+            end_ns: end of the window, ns
+            rank: rank of the process, null for all
+            step: number of a step: the window of this step
+            phase: phase, of the step where there are steps: data loading, zero grad, forward, backward, optimizer; its window
+            occurrence: which phase of that name, 1 the first; by default the last
+
+        Without a step, a phase or a window of its own it is about the whole run.
+
+        Columns:
+            rank (int64): rank of the process
+            device (int64, may be missing): GPU index
+            name (str): name of the kernel
+            work (str, may be missing): kind of work of the operator, null where nothing is known of it
+            dtype (str, may be missing): element type in which that computes
+            flops (int64, may be missing): floating point operations of one call of it, null where unknown
+            bytes (int64, may be missing): least traffic of one call, null where unknown
+            gpu_ns (int64): time of the kernels, overlapping ones added, ns
+
+        Raises:
+            InputError: a value is not allowed, or there is no such run, step or rank.
+            StoreError: the server failed.
+        """
+
     def counted_work(
         self,
         *,
@@ -2023,6 +2060,47 @@ class RunQueries(Asking):
             bytes (int64): bytes allocated by the row, negative where they are freed, B
             source_index (int64): 0-based position of the row in the file's traceEvents
             name (str, may be missing): operator that was open on the thread, else the innermost event, null where none was
+
+        Raises:
+            InputError: a value is not allowed, or there is no such run, step or rank.
+            StoreError: the server failed.
+        """
+
+    def mfu_checklist(
+        self,
+        *,
+        start_ns: int | None = None,
+        end_ns: int | None = None,
+        rank: int | None = None,
+        peak: float | None = None,
+        device: str | None = None,
+        step: int | None = None,
+        phase: str | None = None,
+        occurrence: int | None = None,
+    ) -> pd.DataFrame:
+        """What to look at if the share of the peak is low: a value and a threshold each, or what to record.
+
+        Parameters:
+            start_ns: start of the window: work that begins in it counts, ns
+            end_ns: end of the window, ns
+            rank: rank of the process, null for all
+            peak: peak of a GPU, TFLOP/s; null: that of its data sheet
+            device: name of the GPUs; null: that in the file
+            step: number of a step: the window of this step
+            phase: phase, of the step where there are steps: data loading, zero grad, forward, backward, optimizer; its window
+            occurrence: which phase of that name, 1 the first; by default the last
+
+        Without a step, a phase or a window of its own it is about the whole run.
+
+        Columns:
+            check (str): what is checked
+            state (str): `ok`, `failed` or `not judged`
+            value (float64, may be missing): the share that was measured, null where it cannot be told, 0..1
+            threshold (float64): the most that it may be, or the least if `is_floor`, 0..1
+            is_floor (bool): whether it fails below its threshold
+            what (str): of what it is a share, and of which part
+            note (str, may be missing): what must be known to read it, or what to record where it cannot be told
+            advice (str, may be missing): what to do; null unless it failed
 
         Raises:
             InputError: a value is not allowed, or there is no such run, step or rank.

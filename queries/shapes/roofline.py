@@ -101,7 +101,7 @@ def _row(one: Mapping[str, Any], names: Mapping[int, list[str]], evidence: str |
         "flop_per_s": rate,
         "compute_share": _by(rate, peak),
         "memory_share": None if over_link else _by(traffic, bandwidth),
-        "bound": LINK if over_link else _bound(intensity, roofs, bandwidth),
+        "bound": LINK if over_link else bound_by(intensity, roofs, bandwidth),
         "evidence": evidence,
         "device_name": device,
         "peak_flop_per_s": peak,
@@ -109,8 +109,12 @@ def _row(one: Mapping[str, Any], names: Mapping[int, list[str]], evidence: str |
     }
 
 
-def _bound(intensity: float | None, roofs: list[float], bandwidth: float | None) -> str:
-    """Tell what bounds an operator by its side of the ridge; unknown if that is not recorded."""
+def bound_by(intensity: float | None, roofs: list[float], bandwidth: float | None) -> str:
+    """Tell what bounds an operator by its side of the ridge; unknown if that is not recorded.
+
+    `intensity` is in FLOPs a byte, `roofs` are the peaks that it may have run at, in FLOP/s, and
+    `bandwidth` is that of the device's memory, in B/s.
+    """
     if intensity == 0:
         return MEMORY
     if intensity is None or not roofs or bandwidth is None:

@@ -97,6 +97,25 @@ CASES = {
         data_loading orchestration 90 0.09 recorded 1.0 1000
         launching orchestration 10 0.01 recorded 1.0 1000
         unknown orchestration 50 0.05 - - 1000""",
+    "computing_work": """
+        rank device name work dtype flops bytes gpu_ns
+        0 0 gemm matrix_product float16 31200000 - 320
+        0 0 gemm matrix_product float16 62400000 - 180
+        0 0 add - - - - 40""",
+    "mfu_checklist": """
+        check state value threshold
+        tensor_cores failed 0.0 0.5
+        float32_products ok 0.0 0.05
+        small_products failed 1.0 0.1
+        memory-bound_work not_judged - 0.3
+        recomputation failed 0.25 0.1
+        exposed_transfer failed 0.21 0.1
+        exposed_wait_for_ranks not_judged - 0.05
+        exposed_memory ok 0.05 0.05
+        data_loading failed 0.09 0.02
+        synchronisation not_judged - 0.02
+        launching not_judged - 0.05
+        host_code ok 0.0 0.05""",
 }
 
 

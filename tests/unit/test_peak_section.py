@@ -15,7 +15,8 @@ from tracegraph.queries.catalog import find
 from tracegraph.queries.module import in_types
 from tracegraph.queries.run_part import WHOLE
 from tracegraph.queries.runs import RunWindow
-from tracegraph.queries.shapes.peak import losses
+from tracegraph.queries.shapes.peak import checks, losses
+from tracegraph.queries.shapes.peak.checks import Untold, Value, judged
 from tracegraph.queries.shapes.peak.job import Job
 from tracegraph.vocabulary.device_peaks import PUBLISHED_MFU
 from tracegraph.workbench.findings.findings import Findings
@@ -93,6 +94,27 @@ def test_parts_cost_gpu_hours_a_day_where_the_size_of_the_job_is_said() -> None:
     assert "GPU-hours a day" in [column.title for column in table.columns]
 
 
+def test_checks_that_failed_come_first_with_what_to_do() -> None:
+    found = {checks.TENSOR_CORES: Untold("Give --device."), checks.SMALL: Value(0.3)}
+    rows = [judged(check, found.get(check, Value(0.01))) for check in checks.CHECKS]
+    plain = findings(FULL)
+    listed = replace(plain, answers={**plain.answers, "mfu_checklist": pd.DataFrame(rows)})
+    (table,) = (one for one in SECTION.content(listed) if isinstance(one, Table) and "look at" in one.caption)
+    first, last = (table.frame.iloc[place] for place in (0, -1))
+    assert first[["check", "state", "value", "_threshold"]].tolist() == [
+        "small products",
+        "failed",
+        0.3,
+        "at most 10.0 %",
+    ]
+    assert first["_said"].endswith(
+        "fill the device. Use a larger batch, batch products that are alike, or split "
+        "the model over fewer GPUs."
+    )
+    assert (last["check"], last["_threshold"]) == ("tensor cores", "at least 50.0 %")
+    assert last["_said"].endswith("use tensor cores. Give --device.")
+
+
 def test_without_gpu_work_it_is_left_out() -> None:
     assert list(SECTION.content(findings())) == []
     assert list(SECTION.content(make_findings())) == []
@@ -105,8 +127,9 @@ def test_it_is_asked_for_a_page_or_where_something_is_said_of_the_model() -> Non
     assert SECTION.asks(replace(scope, job=Job(tokens=9, peak=2.5))) == {
         "utilisation": {**between, "tokens": 9, "peak": 2.5},
         "peak_losses": {**between, "peak": 2.5},
+        "mfu_checklist": {**between, "peak": 2.5},
     }
-    assert set(SECTION.asks(replace(scope, drawn=True))) == {"utilisation", "peak_losses"}
+    assert set(SECTION.asks(replace(scope, drawn=True))) == {"utilisation", "peak_losses", "mfu_checklist"}
 
 
 def test_the_options_make_one_job() -> None:

@@ -6,6 +6,7 @@ from typing import Any
 import pandas as pd
 
 from tracegraph.queries.shapes.peak import losses
+from tracegraph.queries.shapes.peak.checks import FAILED, NOT_JUDGED, OK
 from tracegraph.queries.shapes.peak.job import JOB_PARAMETERS
 from tracegraph.queries.shapes.peak.utilisation import missing_of
 from tracegraph.vocabulary.device_peaks import PUBLISHED_MFU
@@ -63,6 +64,13 @@ _NOTE = (
     "Parts that overlap count once, for the first in this order. This is no gain: what a fix gains, a replay "
     "tells, since other work may take the place of a part."
 )
+_CHECKS = (
+    Column("check", "check"),
+    Column("state", "state"),
+    Column("value", "share", "share"),
+    Column("_threshold", "threshold"),
+    Column("_said", "what that is, and what to do", "prose", roomy=True),
+)
 _NS_PER_S = 1e9
 
 
@@ -75,6 +83,9 @@ def _content(findings: Findings) -> Sequence[Block]:
     blocks += [Words(sentence, "note") for sentence in missing]
     if len(parts):
         blocks += [_plot(parts), _table(_summed(parts), findings.job.gpus)]
+    checked = findings.answers.get("mfu_checklist")
+    if checked is not None and len(checked):
+        blocks.append(_checked(checked))
     if steps["model_flops"].notna().any():
         blocks.append(Table(steps.head(_MOST_ROWS), _STEPS, "By rank and step:", long=True))
     return blocks
@@ -87,6 +98,26 @@ def _table(parts: pd.DataFrame, gpus: int | None) -> Table:
         parts = parts.assign(_hours=parts["share"] * gpus * DAY_H)
         columns = (*_LOSSES[:3], Column("_hours", "GPU-hours a day", "amount"), *_LOSSES[3:])
     return Table(parts, columns, "Where the time goes:", _NOTE)
+
+
+def _checked(rows: pd.DataFrame) -> Table:
+    """List the checks of a low share of the peak, those that failed first."""
+    order = rows["state"].map({FAILED: 0, OK: 1, NOT_JUDGED: 2})
+    rows = rows.loc[order.sort_values(kind="stable").index]
+    told = [
+        " ".join(f"{part.removesuffix('.')}." for part in (f"Share {row['what']}", *_also(row)))
+        for row in rows.to_dict("records")
+    ]
+    limits = [
+        f"{'at least' if floor else 'at most'} {format_share(threshold)}"
+        for floor, threshold in zip(rows["is_floor"], rows["threshold"], strict=True)
+    ]
+    return Table(rows.assign(_threshold=limits, _said=told), _CHECKS, "If that is little, look at:")
+
+
+def _also(row: Mapping[Any, Any]) -> Iterator[str]:
+    """Yield what must be known of a check, and what to do."""
+    yield from (text for text in (row["note"], row["advice"]) if isinstance(text, str))
 
 
 def _reached(steps: pd.DataFrame) -> Iterator[str]:
@@ -163,7 +194,8 @@ def _asks(scope: Scope) -> Mapping[str, Parameters]:
         return {}
     said = scope.job.asked_of(*(one.name for one in JOB_PARAMETERS))
     of_device = scope.job.asked_of("peak", "device")
-    return {"utilisation": {**scope.between, **said}, "peak_losses": {**scope.between, **of_device}}
+    parts = {name: {**scope.between, **of_device} for name in ("peak_losses", "mfu_checklist")}
+    return {"utilisation": {**scope.between, **said}, **parts}
 
 
 SECTION = Section(99, "Use of the peak", _content, _asks, group=GPU)

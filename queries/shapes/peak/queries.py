@@ -1,12 +1,14 @@
 """The queries about what a run makes of the peak of its devices."""
 
 from tracegraph.queries.shapes.derived_query import Derived
+from tracegraph.queries.shapes.peak.checklist import CHECK_COLUMNS, mfu_checklist
 from tracegraph.queries.shapes.peak.job import JOB_PARAMETERS, with_config_read
 from tracegraph.queries.shapes.peak.products import BACKWARD, LOADING
 from tracegraph.queries.shapes.peak.shares import LOSS_COLUMNS, peak_losses
 from tracegraph.queries.shapes.peak.utilisation import UTILISATION_COLUMNS, utilisation
 
-_OF_DEVICE = ("peak", "device")
+_OF_DEVICE = tuple(one for one in JOB_PARAMETERS if one.name in ("peak", "device"))
+_OF_LOSSES = ("gpu_stretches", "idle_stretches", "product_calls", "steps", "traces")
 PEAK_USE = (
     Derived(
         "utilisation",
@@ -21,11 +23,21 @@ PEAK_USE = (
     Derived(
         "peak_losses",
         "Where the peak of the GPUs goes: the time of each step of each rank, in parts that sum to it.",
-        ("gpu_stretches", "idle_stretches", "product_calls", "steps", "traces"),
+        _OF_LOSSES,
         LOSS_COLUMNS,
         peak_losses,
         fixed={**BACKWARD, **LOADING},
-        parameters=tuple(one for one in JOB_PARAMETERS if one.name in _OF_DEVICE),
+        parameters=_OF_DEVICE,
+        settle=with_config_read,
+    ),
+    Derived(
+        "mfu_checklist",
+        "What to look at if the share of the peak is low: a value and a threshold each, or what to record.",
+        (*_OF_LOSSES, "computing_work"),
+        CHECK_COLUMNS,
+        mfu_checklist,
+        fixed={**BACKWARD, **LOADING},
+        parameters=_OF_DEVICE,
         settle=with_config_read,
     ),
 )
