@@ -439,7 +439,7 @@ def test_markup_in_names_is_text(tmp_path: Path, opened: Open) -> None:
         page.evaluate(SOON)
         assert HOSTILE[1] in page.evaluate("document.querySelector('.told').textContent")
         assert page.evaluate("window.pwned") is None
-        assert page.evaluate("document.querySelectorAll('script').length") == 11
+        assert page.evaluate("document.querySelectorAll('script').length") == 12
         assert page.evaluate(f"document.querySelectorAll('{ACTIVE}').length") == 0
         text = page.evaluate("document.body.textContent")
     for name in HOSTILE[:-1]:

@@ -14,7 +14,7 @@ import jinja2
 from markupsafe import Markup, escape
 
 from tracegraph.workbench.findings.findings import Findings
-from tracegraph.workbench.output.plots import PLOT_SCRIPTS, plot_data, plot_note
+from tracegraph.workbench.output.plots import plot_data, plot_note
 from tracegraph.workbench.output.summary import summarise
 from tracegraph.workbench.pictures.lanes import NAME_CELLS
 from tracegraph.workbench.pictures.palette import frame_colour
@@ -35,9 +35,11 @@ _EXACT = 1 << 53
 _SCRIPTS: Mapping[str, Sequence[str]] = {
     "lanes": ("scales.js", "ways.js", "lanes.js", "find.js"),
     "flame": ("scales.js", "flame.js"),
-    "plot": PLOT_SCRIPTS,
+    "plot": ("plots.js",),
 }
 """The scripts that each kind of drawing needs."""
+_LIBRARY = "vendor/echarts.min.js"
+"""What draws plots; three times as large as it is packed."""
 
 
 def read_part(name: str) -> str:
@@ -54,6 +56,11 @@ def content_hash(text: str) -> str:
 def packed_json(data: object) -> str:
     """Return JSON as gzip in base64, which holds no markup; large whole numbers are text in it."""
     text = json.dumps(_portable(data), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return packed(text)
+
+
+def packed(text: str) -> str:
+    """Return a text as gzip in base64."""
     return base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode()
 
 
@@ -117,6 +124,7 @@ def sections_page(head: Head, sections: Sequence[Shown], numbers: tuple[str, Map
         last=len(charts),
         style=read_part("page.css"),
         scripts=[read_part(name) for name in _scripts(charts, "charts.js", "page.js")],
+        library=_library(charts),
     )
 
 
@@ -129,6 +137,7 @@ def plot_page(title: str, plots: Sequence[Plot]) -> str:
         data=packed_json([_drawn(plot, names) for plot in plots]),
         style=read_part("page.css"),
         scripts=[read_part(name) for name in _scripts(plots, "charts.js")],
+        library=_library(plots),
     )
 
 
@@ -137,6 +146,11 @@ def _scripts(charts: Sequence[Chart | Plot], *last: str) -> Sequence[str]:
     drawn = [chart.draw if isinstance(chart, Chart) else "plot" for chart in charts]
     needed = [script for draw in dict.fromkeys(drawn) for script in _SCRIPTS[draw]]
     return tuple(dict.fromkeys(("tools.js", *needed, *last)))
+
+
+def _library(charts: Sequence[Chart | Plot]) -> list[str]:
+    """Return the library of plots if there are any."""
+    return [read_part(_LIBRARY)] if any(isinstance(chart, Plot) for chart in charts) else []
 
 
 def _drawn(chart: Chart | Plot, names: ShownNames) -> Mapping[str, object]:
@@ -159,6 +173,7 @@ def _template(name: str) -> jinja2.Template:
         "plot_note": plot_note,
         "safe_text": lambda text: label(str(text), TEXT_CELLS),
         "hash": content_hash,
+        "packed": packed,
         "coded": _coded,
         "meaning": lambda word: WORDS.get(str(word).lower(), WORDS.get(str(word), "")),
         # These are files of our own; escaped, they would not be scripts.

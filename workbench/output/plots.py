@@ -11,7 +11,6 @@ from tracegraph.workbench.sections.cells import cell_text
 from tracegraph.workbench.sections.shown_names import ShownNames
 from tracegraph.workbench.text.text import label
 
-PLOT_SCRIPTS = ("vendor/echarts.min.js", "plots.js")
 MOST_ROWS: Mapping[str, int] = {
     "bars": 5_000,
     "lines": 100_000,

@@ -37,12 +37,12 @@ LOSSES = (
     Loss(RANKS, COMMUNICATION, "nothing computes, and communication waits for a rank that comes later"),
     Loss(EXPOSED_MEMORY, MEMORY, "only copies and memsets run"),
     Loss(LOADING, ORCHESTRATION, "the GPUs are idle, and the host fetches the next batch"),
-    Loss(SYNCHRONISATION, ORCHESTRATION, "they are idle, and the host is in a call that waits for them"),
-    Loss(LAUNCHING, ORCHESTRATION, "they are idle until work begins that is being launched"),
-    Loss(HOST, ORCHESTRATION, "they are idle, and the host does other work, or a thread of it has to wait"),
-    Loss(OTHER_RANK, ORCHESTRATION, "they are idle, and what they need comes from another rank"),
-    Loss(UNRECORDED, ORCHESTRATION, "they are idle, and what goes on meanwhile is not in the file"),
-    Loss(UNKNOWN, ORCHESTRATION, "they are idle, and nothing says why"),
+    Loss(SYNCHRONISATION, ORCHESTRATION, "the GPUs are idle, and the host is in a call that waits for them"),
+    Loss(LAUNCHING, ORCHESTRATION, "the GPUs are idle until work begins that is being launched"),
+    Loss(HOST, ORCHESTRATION, "the GPUs are idle, and the host does other work, or one of its threads waits"),
+    Loss(OTHER_RANK, ORCHESTRATION, "the GPUs are idle, and what they need comes from another rank"),
+    Loss(UNRECORDED, ORCHESTRATION, "the GPUs are idle, and what goes on meanwhile is not in the file"),
+    Loss(UNKNOWN, ORCHESTRATION, "the GPUs are idle, and nothing says why"),
 )
 """All parts, in the order in which they take time that several of them could have."""
 DOMAIN_OF = {loss.name: loss.domain for loss in LOSSES}
