@@ -35,7 +35,7 @@ def report(workspace: Workspace, tmp_path: Path, capsys: pytest.CaptureFixture[s
 def test_durations_that_overflowed_change_nothing(report: Report) -> None:
     said, found = report("c01_rocm_dur_overflow/trace.json")
     clean, truth = report("c01_rocm_dur_overflow/clean.json")
-    assert "1 error: gpu_end_impossible" in said
+    assert "1 error (gpu_end_impossible): 6 " in said
     assert "no errors or warnings about the input" in clean
     assert found["critical_path"]["length_ns"] == truth["critical_path"]["length_ns"] == 12_329_000
     assert found["potential"] == truth["potential"]

@@ -8,7 +8,8 @@ function drawLanes(tools, figure, drawing) {
   const known = (colours, name) => Object.hasOwn(colours, name) ? colours[name] : colours[""];
   const categoryColour = (name) => known(drawing.colours.categories, name);
   const dependencyColour = (name) => known(drawing.colours.dependencies, name);
-  const TOP = 24, ROW = 30, WORK = 17, STRIP = 5, FRAME = 13, DEEPEST = 64;
+  const TOP = 24, WORK = 17, STRIP = 5, FRAME = 13, DEEPEST = 64;
+  const ROW = drawing.lanes.length > 24 ? 26 : 30;  // many lanes stand closer together
   const {stacks} = drawing;
   const depths = drawing.lanes.map(() => 0);
   stacks.lane.forEach((lane, index) => { depths[lane] = Math.min(DEEPEST, Math.max(depths[lane], stacks.depth[index] + 1)); });

@@ -50,11 +50,11 @@ def count_doubts(rows: Iterable[Mapping[str, object]]) -> str:
 def _told(rows: Sequence[Mapping[str, object]]) -> str:
     """Count the doubtful findings, list their codes, and say what the worst one is."""
     counted, codes = count_doubts(rows), Counter(str(row["code"]) for row in rows)
-    listed = ", ".join(code if count == 1 else f"{code} ({count} files)" for code, count in codes.items())
+    listed = ", ".join(code if count == 1 else f"{code} in {count} files" for code, count in codes.items())
     worst = next(row for level in DOUBTFUL for row in rows if row["level"] == level)
     message = label(str(worst["message"]).partition(_PLACE)[0], _MESSAGE_CELLS)
-    which = "the first: " if len(rows) > 1 else ""
-    return f"{counted}: {listed}; {which}{message}" if message else f"{counted}: {listed}"
+    which = ", the first" if len(rows) > 1 else ""
+    return f"{counted} ({listed}){which}: {int(str(worst['count'])):,} {message}"
 
 
 SECTION = Section(2, "Verdict", _content, in_short=True, group=ANSWER)
