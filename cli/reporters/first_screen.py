@@ -9,7 +9,7 @@ from tracegraph.workbench.findings.recommendations import fixes_to_try
 from tracegraph.workbench.sections.blocks import Fact, Facts, Stack, Words
 from tracegraph.workbench.sections.made_of import made_of
 from tracegraph.workbench.sections.section import all_sections
-from tracegraph.workbench.sections.verdict import count_doubts
+from tracegraph.workbench.sections.verdict import FIRST, count_doubts
 from tracegraph.workbench.text.text import format_ns, label, plural, visible
 
 _NAME_CELLS = 40
@@ -34,8 +34,9 @@ class FirstScreen:
 
 def first_screen(findings: Findings) -> FirstScreen:
     """Choose from the findings what the first screen says."""
-    facts = list(_facts(findings))
-    return FirstScreen(_title(findings), facts, made_of(findings), fixes_to_try(findings))
+    fixes = fixes_to_try(findings)
+    facts = [(heading, list(_with_how(known, fixes))) for heading, known in _facts(findings)]
+    return FirstScreen(_title(findings), facts, made_of(findings), fixes)
 
 
 def _title(findings: Findings) -> str:
@@ -63,6 +64,14 @@ def _facts(findings: Findings) -> Iterator[tuple[str, Sequence[Fact]]]:
             doubted = [fact for fact in facts if fact.tone not in ("good", "note")]
             if doubted:
                 yield section.heading(findings), list(map(_once, doubted))
+
+
+def _with_how(known: Sequence[Fact], fixes: Sequence[Row]) -> Iterator[Fact]:
+    """Yield the facts, and after the one that names the best fix how that is done."""
+    for fact in known:
+        yield fact
+        if fact.word == FIRST and fixes:
+            yield Fact("how", f"{fixes[0]['how']}.")
 
 
 def _once(fact: Fact) -> Fact:

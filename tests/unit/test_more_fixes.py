@@ -64,7 +64,7 @@ def test_small_kernels_below_a_module_are_fused_whatever_they_are_called() -> No
     of = graph(*norms(4))
     one = found(of, fuse.FIX)["under=nn.Module: Norm_*"]
     assert gain_us(of, one) == 80
-    assert "4 rows of 3 small kernels" in one.evidence
+    assert "4 times 3 small kernels in a row" in one.evidence
     asked = answer(of, "run", Question(fixes=(("fuse", "under=nn.Module: Norm_*"),), overhead="none"))
     assert asked.prediction.naive.gain_ns == 80_000
 

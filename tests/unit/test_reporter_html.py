@@ -69,7 +69,7 @@ def test_policy_allows_this_script_and_style_only() -> None:
 def test_whole_numbers_beyond_a_double_are_text() -> None:
     start = 1_695_835_542_514_261_123
     page = report_page(make_findings([(0, 1, "a", "cpu_op", start, start + 5, "root", "", "")]))
-    assert f"from {start} to {start + 5} ns" in page
+    assert f"from {start} to {start + 5}\N{NO-BREAK SPACE}ns" in page
     assert unpacked(packed_json([{"at": start, "len": 5}])) == [{"at": str(start), "len": 5}]
 
 

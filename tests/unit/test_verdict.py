@@ -192,8 +192,8 @@ def test_doubt_is_said() -> None:
     odd = ({"level": "warning", "code": "hole", "count": 1, "message": "", "file": ""},)
     findings = replace(findings, details=replace(findings.details, integrity=odd))
     assert judge(findings).sentences[-1] == (
-        "Not known: 80.0 % of that gain hangs on inferred dependencies; "
-        "how far the 1 finding about the input may change this."
+        "Not known: whether the inferred dependencies are right on which 80.0 % of that gain rests "
+        "(its range takes them as right); how far what was found about the input may change this (hole)."
     )
 
 

@@ -15,7 +15,7 @@ from tracegraph.workbench.findings.first_fix import NOTHING, Row, said_first, wh
 from tracegraph.workbench.findings.mixed_ranks import ADVICE, mixed_share
 from tracegraph.workbench.findings.topics import COMMUNICATION
 from tracegraph.workbench.text.names import quoted
-from tracegraph.workbench.text.text import format_ns, format_share, plural
+from tracegraph.workbench.text.text import format_ns, format_share
 
 _HOLDS = 0.25
 """The one longest event is mentioned if it alone holds this share of the path."""
@@ -165,11 +165,15 @@ def _unseen(findings: Findings) -> Iterator[str]:
 def _doubts(findings: Findings, bound: Bound, gains: Sequence[Row]) -> Iterator[str]:
     yield from _unseen(findings)
     if gains and gains[0]["inferred_share"] >= _DOUBT:
-        yield f"{format_share(gains[0]['inferred_share'])} of that gain hangs on inferred dependencies"
+        share = format_share(gains[0]["inferred_share"])
+        yield (
+            f"whether the inferred dependencies are right on which {share} of that gain rests "
+            "(its range takes them as right)"
+        )
     if "communication" in bound.bottlenecks and findings.details.ranks == 1:
-        yield "how much of it is waiting for slower ranks, which one file cannot tell"
+        yield "how much of the communication is waiting for slower ranks, which one file cannot tell"
     codes = [row["code"] for row in findings.details.integrity if row["level"] in DOUBTFUL]
     odd = [code for code in codes if code not in OF_PATH]
     if odd:
-        word = "finding" if len(odd) == len(codes) else "other finding"
-        yield f"how far the {plural(len(odd), word)} about the input may change this"
+        listed = ", ".join(dict.fromkeys(map(str, odd)))
+        yield f"how far what was found about the input may change this ({listed})"

@@ -4,6 +4,7 @@ import base64
 import gzip
 import hashlib
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
@@ -32,6 +33,7 @@ TEXT_CELLS = 400
 _PLACE = files("tracegraph.workbench.output")
 _EXACT = 1 << 53
 """Whole numbers beyond 2^53 are not exact in JavaScript."""
+_BEFORE_UNIT = re.compile(r"(\d) (?=(?:ns|µs|ms|s|[kMGT]?B)\b|%)")
 _SCRIPTS: Mapping[str, Sequence[str]] = {
     "lanes": ("scales.js", "ways.js", "lanes.js", "find.js"),
     "flame": ("scales.js", "flame.js"),
@@ -175,6 +177,7 @@ def _template(name: str) -> jinja2.Template:
         "hash": content_hash,
         "packed": packed,
         "coded": _coded,
+        "command": _command,
         "meaning": lambda word: WORDS.get(str(word).lower(), WORDS.get(str(word), "")),
         # These are files of our own; escaped, they would not be scripts.
         "ours": Markup,
@@ -186,9 +189,15 @@ def _numbers(values: Mapping[str, object]) -> Mapping[str, object]:
     return {"draw": "numbers", "data": list(_flat(values))}
 
 
+def _command(text: str) -> Markup:
+    """Escape a command, each of whose words stays on one line if it fits on one."""
+    words = label(str(text), TEXT_CELLS).split(" ")
+    return Markup(" ").join(Markup("<span>{}</span>").format(word) for word in words)
+
+
 def _coded(text: str) -> Markup:
-    """Escape a text, with what stands between backticks as code."""
-    parts = label(str(text), TEXT_CELLS).split("`")
+    """Escape a text, with what stands between backticks as code; a number stays on the line of its unit."""
+    parts = _BEFORE_UNIT.sub("\\1\N{NO-BREAK SPACE}", label(str(text), TEXT_CELLS)).split("`")
     if len(parts) % 2 == 0:  # one backtick has no partner: it is part of a name
         return escape("`".join(parts))
     return Markup("").join(

@@ -21,7 +21,7 @@ _PARTS: Mapping[Bottleneck, tuple[str, str]] = {
     "launch": ("launching", "#2f8f86"),
     "gil": ("waits for other threads and the GIL", "#a2578f"),
     "other_rank": ("waits for other ranks", "#9c4a33"),
-    "turns": ("turns of other programs", "#6f7a45"),
+    "turns": ("turns of others", "#6f7a45"),
     "unrecorded": ("the host records nothing", "#78818d"),
     "unknown": ("unknown", "#99a1ac"),
 }
@@ -29,7 +29,8 @@ _PARTS: Mapping[Bottleneck, tuple[str, str]] = {
 _LEAST = 0.001
 """Parts below this share of the path, 0..1, are not worth a word."""
 _FASTER = (
-    "A share is no gain, since other work takes its place: the run would be this many times as fast without"
+    "A share is no gain: without a part, other work takes its place, or what waited for it begins earlier. "
+    "The run would be this many times as fast without"
 )
 _CORRECTED, _CORRECTION = " The bar is as recorded; these are without what recording cost.", 0.005
 """Said from this share of the run on, 0..1, that recording cost."""

@@ -10,6 +10,8 @@ from tracegraph.workbench.sections.blocks import Block, Fact, Facts, Tone
 from tracegraph.workbench.sections.section import ANSWER, Section
 from tracegraph.workbench.text.text import format_share, label, plural
 
+FIRST = "first"
+"""The word of the fact that says what to do first."""
 _MUCH = 0.05
 """From this share of the path (0..1) on, missing records are mentioned with the input."""
 _MESSAGE_CELLS = 200
@@ -20,7 +22,7 @@ _PLACE = "; first: "
 
 def _content(findings: Findings) -> Sequence[Block]:
     verdict = judge(findings)
-    words = dict(zip(("verdict", "first"), verdict.sentences[:-1], strict=False))
+    words = dict(zip(("verdict", FIRST), verdict.sentences[:-1], strict=False))
     facts = [Fact(word, sentence) for word, sentence in words.items()]
     return [Facts([trust(findings), *facts, Fact("not known", verdict.sentences[-1])])]
 

@@ -158,8 +158,8 @@ def _candidate(graph: ReplayGraph, selectors: list[str], chosen: Flags, kinds: l
         options=asked_for(FIX.name, selectors),
         change=made_in(graph, fuse(graph, chosen)),
         evidence="; ".join(
-            f"below {kind.name} {kind.runs:,} rows of {kind.kernels / max(kind.runs, 1):.0f} small kernels "
-            f"(elementwise, reduction, copy), {told(kind.gpu_ns)} of GPU time"
+            f"below {kind.name} {kind.runs:,} times {kind.kernels / max(kind.runs, 1):.0f} small kernels "
+            f"in a row (elementwise, reduction, copy), {told(kind.gpu_ns)} of GPU time"
             for kind in kinds
         ),
     )

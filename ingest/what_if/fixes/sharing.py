@@ -34,12 +34,12 @@ _KINDS: Mapping[str, _Kind] = {
     ),
     CPU_TURN: _Kind(
         "Give the threads CPUs of their own",
-        "{count:,} times a thread of {ranks} could run and is kept off the CPU",
+        "{count:,} times a thread could run and was kept off the CPU, on {ranks}",
         "fewer threads (OMP_NUM_THREADS) and workers, and own cores (taskset, numactl), keep threads on CPUs",
     ),
     WAITING_FOR_GIL: _Kind(
         "Move the other thread's Python to a process of its own",
-        "{count:,} times a thread of {ranks} waits for the GIL",
+        "{count:,} times a thread waits for the GIL, on {ranks}",
         "DataLoader workers or multiprocessing; or code that releases the GIL",
     ),
 }
