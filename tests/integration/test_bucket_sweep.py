@@ -15,20 +15,26 @@ from tracegraph.store.connection import Database
 from tracegraph.store.connection_settings import ConnectionSettings
 from tracegraph.store.workspace import Workspace
 from tracegraph.workbench import Workbench
+from tracegraph.workbench.run import Run
 
 SWEEP = Path(__file__).parents[1] / "data" / "bucket_sweep"
-RECORDED_MB, OTHERS_MB = 0.5, (1.0, 5.0, 25.0)
+RECORDED_MB, OTHERS_MB, STEPS = 0.5, (1.0, 5.0, 25.0), 6
 ALL_MB = 100.0
 """DDP closes the first bucket of these jobs at the size that it was given, not at 1 MiB."""
 
 
 @pytest.fixture(scope="module")
-def predicted(database: Database, workspace: Workspace) -> Iterator[pd.DataFrame]:
+def run(database: Database, workspace: Workspace) -> Iterator[Run]:
     take_for_own(database, workspace)
     bench = Workbench(workspace, ConnectionSettings())
-    run = bench.ingest(SWEEP / f"{RECORDED_MB:g}", "bucket-sweep")
-    yield run.ddp_bucket_sizes(first_mb=ALL_MB)
-    bench.delete(run.name)
+    found = bench.ingest(SWEEP / f"{RECORDED_MB:g}", "bucket-sweep")
+    yield found
+    bench.delete(found.name)
+
+
+@pytest.fixture(scope="module")
+def predicted(run: Run) -> pd.DataFrame:
+    return run.ddp_bucket_sizes(first_mb=ALL_MB)
 
 
 def change_ms(predicted: pd.DataFrame, size_mb: float, column: str) -> list[float]:
@@ -69,10 +75,18 @@ def test_the_recorded_size_is_predicted_as_it_was(predicted: pd.DataFrame) -> No
     assert [counts[size] for size in (RECORDED_MB, *OTHERS_MB)] == [11, 7, 3, 1]
 
 
+@pytest.mark.parametrize(("size_mb", "within_ms"), [(RECORDED_MB, 0.4), (1.0, 0.4), (5.0, 1.5), (25.0, 2.0)])
+def test_a_replay_says_what_the_query_says(run: Run, size_mb: float, within_ms: float) -> None:
+    found = run.ddp_bucket_sizes(bucket_mb=size_mb)
+    changes = change_ms(found, size_mb, "step_ns")
+    replayed = run.what_if(bucket=size_mb).prediction.corrected.gain_ns / 1e6 / STEPS
+    assert -replayed == pytest.approx(sum(changes) / len(changes), abs=within_ms)
+
+
 @pytest.mark.parametrize("size_mb", OTHERS_MB)
 def test_buckets_are_filled_as_ddp_fills_them(size_mb: float) -> None:
     gradients = [(bytes_of(one), 0.0) for one in rows_of(RECORDED_MB, ACCUMULATES)]
-    in_step = gradients[: len(gradients) // 6]
+    in_step = gradients[: len(gradients) // STEPS]
     filled = [size for size, _ in fill_buckets(in_step, ALL_MB, size_mb)]
     assert filled == [bytes_of(one) for one in rows_of(size_mb, "gloo:all_reduce")]
 
