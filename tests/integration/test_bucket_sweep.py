@@ -75,6 +75,14 @@ def test_the_recorded_size_is_predicted_as_it_was(predicted: pd.DataFrame) -> No
     assert [counts[size] for size in (RECORDED_MB, *OTHERS_MB)] == [11, 7, 3, 1]
 
 
+def test_buckets_over_gloo_are_ready_when_the_host_calls(run: Run) -> None:
+    found = run.ddp_buckets(rank=0)
+    calls = rows_of(RECORDED_MB, "c10d::allreduce_")
+    assert found["ready_ns"].to_list() == [round(1000 * float(str(one["ts"]))) for one in calls]
+    assert found["bytes"].to_list() == [4 * size for size in found["elements"]]
+    assert found.groupby("step")["bytes"].sum().to_list() == [13_994_024] * STEPS
+
+
 @pytest.mark.parametrize(("size_mb", "within_ms"), [(RECORDED_MB, 0.4), (1.0, 0.4), (5.0, 1.5), (25.0, 2.0)])
 def test_a_replay_says_what_the_query_says(run: Run, size_mb: float, within_ms: float) -> None:
     found = run.ddp_bucket_sizes(bucket_mb=size_mb)
