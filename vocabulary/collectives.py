@@ -11,6 +11,8 @@ from functools import lru_cache
 
 ON_THREADS = ("gloo:", "mpi:", "ucc:")
 """Beginnings of the annotations that back ends for the CPU write around a collective, on a thread."""
+CALLS = "c10d::"
+"""Beginning of the names of the operators in which the host calls a process group."""
 TRANSFER, LATE_ARRIVAL, MIXED = CAUSES = ("transfer", "late arrival", "mixed")
 """What an operation takes long for, where that is known."""
 _NO_LETTER = re.compile(r"[^a-z]", re.A)

@@ -202,7 +202,7 @@ class Run(RunQueries):
         depth: int = Settings.depth,
         workers: int = Settings.workers,
         precision: Sequence[tuple[str, str]] = (),
-        **fixes: str | Sequence[str],
+        **fixes: str | float | Sequence[str],
     ) -> WhatIf:
         """Predict by how much the run, or a step, gets shorter, as `tracegraph what-if` does.
 
@@ -221,7 +221,8 @@ class Run(RunQueries):
         precision
             Pairs of a type and a selector.
         **fixes
-            Each fix that the command has an option for, with its selectors, as `capture="phase=forward"`.
+            Each fix that the command has an option for, with its selectors, as `capture="phase=forward"`, or
+            its number, as `bucket=25`.
 
         Raises
         ------
@@ -345,9 +346,11 @@ class Run(RunQueries):
         return f"<Run {self.name}>"
 
 
-def _texts(given: str | Sequence[str]) -> tuple[str, ...]:
-    """Return one text, or several, as a tuple."""
-    return (given,) if isinstance(given, str) else tuple(given)
+def _texts(given: str | float | Sequence[str]) -> tuple[str, ...]:
+    """Return one text or number, or several texts, as a tuple of texts."""
+    if isinstance(given, str):
+        return (given,)
+    return tuple(given) if isinstance(given, Sequence) else (f"{given:g}",)
 
 
 def _plain(number: int | None) -> int | None:

@@ -534,7 +534,7 @@ class RunQueries(Asking):
             bucket (int64): place of the bucket in the pass, from 0, by when it is ready
             elements (int64, may be missing): gradients in it, where the file says it
             bytes (int64, may be missing): data of it, where elements and type are known, B
-            ready_ns (int64): when its reduction was handed over, ns
+            ready_ns (int64): when the host handed it over: start of its call of `c10d::`, else of what launched it, ns
             start_ns (int64): when that began, ns
             end_ns (int64): when it ended, ns
             waited_ns (int64, may be missing): how long it waited for the last rank, null where ranks are missing, ns

@@ -75,8 +75,9 @@ def _print_matched(console: Console, found: WhatIf) -> None:
 def _fix_options(command: _Command) -> _Command:
     """Add an option for each fix that has one."""
     for name, fix in reversed([one for one in ASKED.items() if one[0] not in PRECISIONS]):
+        help_text = f"{fix.title}: {fix.replayed}."
         option = click.option(
-            f"--{name}", name, metavar="SEL", multiple=True, help=f"{fix.title}: {fix.replayed}."
+            f"--{name}", name, metavar=fix.unit or "SEL", multiple=not fix.unit, help=help_text
         )
         command = option(command)
     return command
@@ -174,7 +175,7 @@ def what_if(
     workers: int,
     precision: tuple[tuple[str, str], ...],
     name: str | None,
-    **fixes: tuple[str, ...],
+    **fixes: tuple[str, ...] | str | None,
 ) -> int:
     """Predict a run or step where something takes less time, by a replay of its causal graph.
 
@@ -193,7 +194,7 @@ def what_if(
             depth=depth,
             workers=workers,
             precision=precision,
-            **fixes,
+            **{one: given for one, given in fixes.items() if given is not None},
         )
         files = () if output is None else found.save(output)
         if keep is not None:

@@ -17,16 +17,18 @@ COMMUNICATION_COLUMNS = ("collective_kind",)
 
 
 def with_communication(stated: pa.Table, members: Sequence[Member]) -> pa.Table:
-    """Add `collective_kind`, and fill `bytes`, `group_size` and `group_ranks` of the events of communication.
+    """Add `collective_kind`, and fill what else the graph shows of the events of communication.
 
-    What a row of `stated` states itself stays. The members are those of the same rank.
+    That is `bytes`, `elements`, `group_size` and `group_ranks`. What a row of `stated` states itself stays.
+    The members are those of the same rank.
     """
     count = stated.num_rows
     size = [one.size if one.size is not None or one.ranks is None else len(one.ranks) for one in members]
     moved = [whole_bytes(one.kind, one.input_bytes, of) for one, of in zip(members, size, strict=True)]
     rows = np.array([one.event for one in members], dtype=np.int64)
     table = stated
-    for name, values in (("bytes", moved), ("group_size", size)):
+    elements = [one.elements for one in members]
+    for name, values in (("bytes", moved), ("elements", elements), ("group_size", size)):
         table = _filled(table, name, _numbers(count, rows, values))
     ranks = [None if one.ranks is None else f"[{', '.join(map(str, one.ranks))}]" for one in members]
     table = _filled(table, "group_ranks", _texts(count, rows, ranks))

@@ -12,9 +12,9 @@ from tracegraph.ingest.causal.events.events import NONE
 from tracegraph.ingest.causal.graph.model import RankModel
 from tracegraph.ingest.causal.rules.threads.collectives import cpu_collectives
 from tracegraph.ingest.ranks.kinds import find_kind, is_communication
-from tracegraph.ingest.ranks.message_sizes import shaped_bytes, stated_bytes
+from tracegraph.ingest.ranks.message_sizes import sent_bytes, shaped_bytes, stated_bytes
 from tracegraph.vocabulary.categories import Role
-from tracegraph.vocabulary.collectives import stated_kind
+from tracegraph.vocabulary.collectives import ON_THREADS, stated_kind
 
 _TEXTS = ("collective", "group", "group_ranks", "dtype")
 _NUMBERS = ("group_size", "group_sequence", "elements", "receiver", "sender")
@@ -74,7 +74,8 @@ class _Facts:
     """What some events of a file state."""
 
     def __init__(self, stated: pa.Table, rows: list[int]) -> None:
-        chosen = stated.select([*_TEXTS, *_NUMBERS, "name", "shapes"]).take(pa.array(rows, pa.int64()))
+        columns = [*_TEXTS, *_NUMBERS, "name", "shapes", "inputs"]
+        chosen = stated.select(columns).take(pa.array(rows, pa.int64()))
         self._rows = dict(zip(rows, chosen.to_pylist(), strict=True))
 
     def first(self, name: str, places: list[int]) -> object:
@@ -82,10 +83,14 @@ class _Facts:
         return next((value for at in places if (value := self._rows[at][name]) not in (None, "")), None)
 
     def shaped_bytes(self, places: list[int]) -> int | None:
-        """Count the bytes that go in, by the first operator around the event whose shapes tell."""
-        kernel = self._rows[places[0]]["name"]
-        rows = (self._rows[at] for at in places[1:])
-        found = (shaped_bytes(kernel, row["name"], row["shapes"]) for row in rows)
+        """Count the bytes that go in, by the shapes of its own row, else of the first operator that tells.
+
+        A collective of a CPU back end states its tensors itself; a kernel does not.
+        """
+        work, *around = (self._rows[at] for at in places)
+        if work["name"].startswith(ON_THREADS):
+            return sent_bytes(work["shapes"], work["inputs"])
+        found = (shaped_bytes(work["name"], one["name"], one["shapes"], one["inputs"]) for one in around)
         return next((size for size in found if size is not None), None)
 
     def kind(self, places: list[int]) -> str | None:

@@ -3,7 +3,9 @@
 import json
 import re
 
+from tracegraph.ingest.flops.operands import read_inputs
 from tracegraph.vocabulary.collectives import KIND
+from tracegraph.vocabulary.element_types import find_type
 
 # The bytes of an element by the type that NCCL's events state, in lower case.
 _ELEMENT_BYTES = {
@@ -33,14 +35,15 @@ def stated_bytes(elements: int | None, dtype: str | None) -> int | None:
     return None if elements is None or width is None else elements * width
 
 
-def shaped_bytes(kernel: str, operator: str, shapes: str | None) -> int | None:
+def shaped_bytes(kernel: str, operator: str, shapes: str | None, inputs: str | None = None) -> int | None:
     """Count the bytes that a member puts in, by the shapes of the operator that launched the kernel, B.
 
-    The name of a kernel that reduces says the type. None where one of them does not tell, or where an
-    operator sends several tensors.
+    The name of a kernel that reduces says the type, else the file states it with the shape. None where
+    neither tells, or where an operator sends several tensors: how it cuts them into kernels is not recorded.
     """
-    place, typed = _INPUT_OF.get(operator), _REDUCED.search(kernel)
-    if place is None or typed is None:
+    place = _INPUT_OF.get(operator)
+    width = None if place is None else _width(kernel, inputs, place)
+    if place is None or width is None:
         return None
     try:
         sent = json.loads(shapes or "")[place]
@@ -50,10 +53,37 @@ def shaped_bytes(kernel: str, operator: str, shapes: str | None) -> int | None:
         sent = sent[0]
     if not isinstance(sent, list) or not sent or not all(type(size) is int and size >= 0 for size in sent):
         return None
-    count = _WIDTH[typed[1]]
+    count = width
     for size in sent:
         count *= size
     return count if count < 1 << 63 else None
+
+
+def _width(kernel: str, inputs: str | None, place: int) -> int | None:
+    """Return the bytes of an element; a list of tensors has no type in the file."""
+    if typed := _REDUCED.search(kernel):
+        return _WIDTH[typed[1]]
+    try:
+        known = find_type(json.loads(inputs or "")[0][place])
+    except (ValueError, LookupError, TypeError):
+        return None
+    return None if known is None else known.size
+
+
+def sent_bytes(shapes: str | None, inputs: str | None) -> int | None:
+    """Count the bytes of all tensors that a collective on a thread states to send, B.
+
+    `shapes` and `inputs` are those columns of its own row. None where a shape or a type is missing.
+    """
+    found = read_inputs(shapes, inputs or "") if shapes else None
+    if found is None or not found.operands:
+        return None
+    total = 0
+    for one in found.operands:
+        if one is None or one.type is None:
+            return None
+        total += one.elements * one.type.size
+    return total if total < 1 << 63 else None
 
 
 def whole_bytes(kind: str, input_bytes: int | None, members: int | None) -> int | None:

@@ -7,7 +7,7 @@
 // @column bucket INTEGER place of the bucket in the pass, from 0, by when it is ready
 // @column elements INTEGER? gradients in it, where the file says it
 // @column bytes INTEGER? data of it, where elements and type are known, B
-// @column ready_ns INTEGER when its reduction was handed over, ns
+// @column ready_ns INTEGER when the host handed it over: start of its call of `c10d::`, else of what launched it, ns
 // @column start_ns INTEGER when that began, ns
 // @column end_ns INTEGER when it ended, ns
 // @column waited_ns INTEGER? how long it waited for the last rank, null where ranks are missing, ns
@@ -20,7 +20,17 @@
 MATCH (e:Event {run: $run}) WHERE e.collective_kind = 'all_reduce' AND ($rank IS NULL OR e.rank = $rank)
 OPTIONAL MATCH (call:Event)-[:LAUNCHED]->(e)
 OPTIONAL MATCH (e)-[m:MEMBER_OF]->()
-WITH collect({event: e, member: m, ready_ns: coalesce(call.start_ns, e.start_ns)}) AS found
+CALL (e, call) {
+  OPTIONAL MATCH (call)-[:CHILD_OF]->+(c10d:CpuOp) WHERE c10d.name STARTS WITH 'c10d::'
+  RETURN c10d.start_ns AS called_ns
+  UNION
+  // Nothing launches work on a back end's thread; what hands over to it ends where the call begins.
+  OPTIONAL MATCH (e)<-[:PART_OF]-{0,1}(:Segment)<-[:CROSS_THREAD {mechanism: 'hand-over'}]-(:Segment)
+    -[:SEQUENTIAL]->(:Segment)-[:PART_OF]->{0,1}(c10d:CpuOp) WHERE c10d.name STARTS WITH 'c10d::'
+  RETURN c10d.start_ns AS called_ns
+}
+WITH e, m, call, min(called_ns) AS called_ns
+WITH collect({event: e, member: m, ready_ns: coalesce(called_ns, call.start_ns, e.start_ns)}) AS found
 MATCH (p:Phase {run: $run, name: 'backward'})
 UNWIND [one IN found WHERE one.event.rank = p.rank AND one.ready_ns >= p.start_ns AND one.ready_ns < p.end_ns] AS one
 WITH p.rank AS rank, p.step AS step, p.occurrence AS pass, one ORDER BY one.ready_ns, one.event.source_index

@@ -1,11 +1,18 @@
 """Buckets of gradients, and other sizes of them: tiny graphs worked out by hand, and a real file."""
 
+import gzip
+import json
 from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
 
+import stored_traces
 from graphs import check_table, stored
 from stored_traces import file_asked
 
+from tracegraph.ingest.findings import Integrity
+from tracegraph.ingest.readers import read_trace
+from tracegraph.queries.catalog import ask
 from tracegraph.store.connection import Database
 from tracegraph.store.workspace import Workspace
 
@@ -28,16 +35,25 @@ CREATE
   (thread:Event {name: 'gloo:all_reduce', collective_kind: 'all_reduce', bytes: 4, start_ns: 510,
     end_ns: 530}),
   (:Event {name: 'launch', start_ns: 290, end_ns: 295})-[:LAUNCHED]->(second),
-  (:Event {name: 'launch', start_ns: 200, end_ns: 205})-[:LAUNCHED]->(first),
+  (call:Event {name: 'launch', start_ns: 200, end_ns: 205})-[:LAUNCHED]->(first),
+  (call)-[:CHILD_OF]->(:Event {name: 'nccl:all_reduce', start_ns: 195, end_ns: 206})
+    -[:CHILD_OF]->(:Event:CpuOp {name: 'c10d::allreduce_', start_ns: 190, end_ns: 207})
+    -[:CHILD_OF]->(:Event:CpuOp {name: 'hook', start_ns: 180, end_ns: 208}),
+  (before:Segment {start_ns: 500, end_ns: 504})
+    -[:SEQUENTIAL {mechanism: 'program order', lag_ns: 0, gap_ns: 0, binding: true}]->
+    (piece:Segment {start_ns: 504, end_ns: 506})-[:PART_OF]->
+    (:Event:CpuOp {name: 'c10d::allreduce_', start_ns: 504, end_ns: 508}),
+  (before)-[:CROSS_THREAD {mechanism: 'hand-over', lag_ns: 6, gap_ns: 6, binding: true}]->
+    (sent:Segment {start_ns: 510, end_ns: 520})-[:PART_OF]->(thread),
   (met:Collective {run: $run, operation: 0}),
   (second)-[:MEMBER_OF {arrived_ns: 310, waited_ns: 40, transfer_ns: 30, exposed_wait_ns: 5,
     exposed_transfer_ns: 6}]->(met)
 """
 TABLE = """
     step pass bucket elements bytes ready_ns start_ns end_ns waited_ns transfer_ns exposed_ns
-    1 1 0 3 12 200 210 280 - - 30
+    1 1 0 3 12 190 210 280 - - 30
     1 1 1 7 28 290 310 380 40 30 11
-    2 1 0 - 4 510 510 530 - - -"""
+    2 1 0 - 4 504 510 530 - - -"""
 
 
 def test_buckets_are_what_is_reduced_in_backward_passes_by_when_it_is_ready(database: Database) -> None:
@@ -98,6 +114,31 @@ def test_other_sizes_of_buckets_are_replayed_with_fitted_transfers(database: Dat
     with stored(database, RUN, SIZES):
         check_table(database, RUN, f"ddp_bucket_sizes {window} bucket_mb=1", EACH)
         check_table(database, RUN, f"ddp_bucket_sizes {window} bucket_mb=100 first_mb=100", AT_ONCE)
+
+
+def test_a_bucket_is_ready_when_the_host_hands_it_over(
+    database: Database, workspace: Workspace, shared_trace: Callable[[str], Path]
+) -> None:
+    path = shared_trace("a5_hta_nccl217_a100_rank0_of_2.json.gz")
+    trace = read_trace(path, Integrity(path.name))
+    with stored_traces.stored(database, workspace, trace) as (run, _):
+        found = ask(database, "ddp_buckets", run=run, rank=None)
+    elements = [2_049_000, 7_875_584, 6_563_840, 6_637_568, 2_431_040]
+    for _, step in found.groupby("step"):
+        assert step["elements"].to_list() == elements
+        assert step["bytes"].sum() == 102_228_128
+    calls = [2_098, 2_286, 2_425, 3_024, 3_963]  # External ids of the calls of the first step
+    assert found["ready_ns"].to_list()[:5] == [calls_at(path)[call] for call in calls]
+
+
+def calls_at(path: Path) -> dict[int, int]:
+    """When each call of a process group begins, by its id, ns."""
+    entries = json.loads(gzip.decompress(path.read_bytes()), parse_float=Decimal)["traceEvents"]
+    return {
+        one["args"]["External id"]: int(one["ts"] * 1000)
+        for one in entries
+        if one.get("name", "").startswith("c10d::")
+    }
 
 
 def test_without_a_fit_no_size_is_predicted(

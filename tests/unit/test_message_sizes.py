@@ -3,11 +3,11 @@
 from pathlib import Path
 
 import tiny
-from tiny import call, event, kernel
+from tiny import Row, call, event, kernel
 
 from tracegraph.base.progress import silent
 from tracegraph.ingest.pipeline import ingest_run
-from tracegraph.ingest.ranks.message_sizes import shaped_bytes, stated_bytes, whole_bytes
+from tracegraph.ingest.ranks.message_sizes import sent_bytes, shaped_bytes, stated_bytes, whole_bytes
 
 F16 = "ncclDevKernel_AllReduce_Sum_f16_RING_LL(ncclDevComm*, unsigned long, ncclWork*)"
 OLD = "ncclKernel_AllReduce_RING_LL_Sum_float(ncclDevComm*, unsigned long, ncclWork*)"
@@ -26,6 +26,9 @@ def test_shapes_tell_where_the_kernel_says_its_type_and_one_tensor_is_sent() -> 
     assert shaped_bytes(OLD, "c10d::allreduce_", "[[[7]]]") == 28
     assert shaped_bytes(OLD.replace("float", "int32_t"), "c10d::allreduce_", "[[[7]]]") is None
     assert shaped_bytes(GATHER, "c10d::_allgather_base_", "[[8],[1]]") is None
+    typed = '[["float","c10::Half"],[[1],[1]],["",""]]'
+    assert shaped_bytes(GATHER, "c10d::_allgather_base_", "[[8],[1]]", typed) == 2
+    assert shaped_bytes(GATHER, "c10d::_allgather_base_", "[[8],[1]]", '[["float"],null,null]') is None
     assert shaped_bytes(F16, "c10d::allreduce_", "[[[4],[5]]]") is None
     assert shaped_bytes(F16, "aten::add", "[[[4]]]") is None
     assert [
@@ -66,3 +69,28 @@ def test_a_run_of_one_file_carries_them_too() -> None:
     assert {(one["collective_kind"], one["bytes"], one["group_size"]) for one in met} == {
         ("all_reduce", 2 * 4_194_304, 1)
     }
+
+
+def test_a_collective_of_a_cpu_back_end_states_its_tensors() -> None:
+    assert sent_bytes("[[6,4]]", '[["float"],[[4,1]],[""]]') == 96
+    assert sent_bytes("[[5],[7]]", '[["float","c10::Half"],null,null]') == 34
+    assert sent_bytes("[[6,4]]", '[["ComplexFloat"],null,null]') is None
+    assert sent_bytes("[[6,4]]", "") is sent_bytes(None, None) is sent_bytes("[]", "") is None
+
+
+def test_collectives_on_threads_carry_bytes_and_elements_where_shapes_are_recorded() -> None:
+    rows = (
+        event("c10d::allreduce_", 0, 5, shapes="[[[300]]]", inputs='[["TensorList"],null,null]'),
+        gloo("all_reduce", 10, shapes="[[300]]", inputs='[["float"],[[1]],[""]]'),
+        gloo("all_gather", 20, shapes="[[6,4]]", inputs='[["float"],null,null]', group_size=2),
+        gloo("all_reduce", 30, shapes="[[300]]"),
+        event("c10d::allreduce_", 32, 35, shapes="[[[300]]]", inputs='[["TensorList"],null,null]'),
+        gloo("all_reduce", 40),
+    )
+    found = tiny.tables(tiny.trace(*rows)).nodes["Event"].to_pylist()
+    told = [(one["bytes"], one["elements"]) for one in found if one["collective_kind"]]
+    assert told == [(1200, 300), (192, 24), (None, 300), (None, None)]
+
+
+def gloo(kind: str, at: float, **stated: object) -> Row:
+    return event(f"gloo:{kind}", at, at + 5, category="user_annotation", thread=2, **stated)

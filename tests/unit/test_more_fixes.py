@@ -145,6 +145,9 @@ def with_facts(of: ReplayGraph, dtype: str, flops: int, device: str) -> ReplayGr
         flops=np.where(is_operator, flops, NONE),
         moved_bytes=np.where(is_operator, 0, NONE),
         elements=np.full(len(calls), NONE),
+        bytes=np.full(len(calls), NONE),
+        group_size=np.full(len(calls), NONE),
+        shapes=TextColumn(np.zeros(len(calls), dtype=np.int32), np.array([""], dtype=object)),
         devices={0: [device]},
     )
     return replace(of, facts=lambda: facts)

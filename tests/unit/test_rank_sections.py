@@ -57,6 +57,18 @@ def said(of: Findings) -> list[tuple[str, str]]:
     return [(fact.word, fact.text) for fact in block.facts]
 
 
+@pytest.mark.parametrize(("rank", "length", "named"), [(1, 700, True), (1, 100, False), (0, 700, False)])
+def test_the_phase_in_which_a_rank_is_late_is_named(rank: int, length: int, named: bool) -> None:
+    """Only where most of the waiting lies there, and where the phase is longer than on the middle rank."""
+    rows = [
+        (one, 1, "backward", 1, 0, 100 + length * (one == rank), 0, "inferred", 0.98, 0) for one in (0, 1)
+    ]
+    of = findings()
+    of = replace(of, answers={**of.answers, "phases": rows_of("phases", rows)})
+    first = next(text for word, text in said(of) if word == "late by")
+    assert first.endswith("; most of it in the phase backward") == named
+
+
 def test_the_rank_that_is_waited_for_its_cause_and_how_steadily() -> None:
     assert said(findings()) == [
         ("pace", "100.0 % of the critical path is on rank 1"),

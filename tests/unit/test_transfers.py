@@ -12,11 +12,11 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from module_rows import rows_of
 
+from tracegraph.base.least_squares import fit_line
 from tracegraph.ingest.companions.registry import open_companion, read_companions
 from tracegraph.queries.catalog import find
 from tracegraph.queries.module import in_types
 from tracegraph.queries.shapes.transfers.fit import transfer_fit
-from tracegraph.queries.shapes.transfers.least_squares import fit_line
 from tracegraph.queries.shapes.transfers.nccl_advice import nccl_advice
 from tracegraph.queries.shapes.transfers.predictions import Link, transfer_predictions
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from tracegraph.queries.shapes.rows import sum_by
@@ -11,6 +12,8 @@ from tracegraph.workbench.findings.findings import Findings
 
 _MOST_CAUSES, _LEAST_CAUSE = 2, 0.05
 """How many causes of a late rank are shown, and the share of the waiting that each must reach."""
+_PART_IN_PHASE = 0.5
+"""The share of the waiting from which on a phase says where a rank was late."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +37,8 @@ class Straggler:
     `caused_ns`: the time that all others together waited for it; `share`: its share of all waiting;
     `longest_ns`: the longest single wait. `last`: how many of the `operations` it came last to. `on_path`:
     the share of the critical path on this rank. `steps_led`: steps in which it caused most of the waiting.
-    `causes`: what made it late, the largest first.
+    `causes`: what made it late, the largest first. `phase`: in which most of that is, None if no phase takes
+    so much longer than on the middle rank.
     """
 
     rank: int
@@ -46,6 +50,7 @@ class Straggler:
     on_path: float
     steps_led: int
     causes: Sequence[Cause]
+    phase: str | None
 
 
 @dataclass(frozen=True)
@@ -88,7 +93,8 @@ def _straggler(
     row: dict[Any, Any], on_path: dict[int, float], led: "pd.Series[int]", findings: Findings
 ) -> Straggler:
     rank = int(row["rank"])
-    least = _LEAST_CAUSE * int(row["caused_ns"]) / max(1, findings.details.ranks - 1)
+    waited = int(row["caused_ns"]) / max(1, findings.details.ranks - 1)
+    least = _LEAST_CAUSE * waited
     causes = _causes(findings.answers["late_causes"], rank)
     return Straggler(
         rank=rank,
@@ -100,7 +106,28 @@ def _straggler(
         on_path=on_path.get(rank, 0.0),
         steps_led=int(led.eq(rank).sum()),
         causes=[cause for cause in causes if cause.late_ns >= least][:_MOST_CAUSES],
+        phase=_late_phase(findings, rank, _PART_IN_PHASE * waited),
     )
+
+
+def _late_phase(findings: Findings, rank: int, least_ns: float) -> str | None:
+    """Find the phase by which a rank is later than the middle one by most; None if that is less than a time.
+
+    Phases are told by what their thread runs: one that waits for other ranks is longer on those.
+    """
+    phases = findings.answers.get("phases", pd.DataFrame())
+    if phases.empty:
+        return None
+    length = phases["end_ns"] - phases["start_ns"]
+    total = length.groupby([phases["phase"], phases["rank"]]).sum().unstack("rank").fillna(0)
+    if rank not in total:
+        return None
+    middle = np.sort(total.to_numpy(), axis=1)[:, (total.shape[1] - 1) // 2]
+    own = total[rank].to_numpy()
+    place = int((own - middle).argmax())
+    if own[place] - middle[place] < max(least_ns, 1):
+        return None
+    return str(total.index[place])
 
 
 def _causes(late: pd.DataFrame, rank: int) -> list[Cause]:

@@ -59,7 +59,8 @@ def _why(one: Straggler, steps: int) -> str:
     if not one.on_path:
         return f"unknown: the critical path does not lead through rank {one.rank}, so others' work hides it"
     parts = [_cause(cause, steps) for cause in one.causes]
-    return "; ".join(parts) or "nothing that it does more of than the other ranks"
+    where = "" if one.phase is None else f"; most of it in the phase {one.phase}"
+    return "; ".join(parts) + where if parts else "nothing that it does more of than the other ranks"
 
 
 def _cause(cause: Cause, steps: int) -> str:
@@ -93,7 +94,7 @@ def _asks(scope: Scope) -> Mapping[str, Parameters]:
     if scope.ranks < 2:
         return {}
     asked = {"rank_waits": scope.between, "late_causes": scope.walked}
-    return asked if scope.part else {**asked, "step_waits": scope.whole}
+    return asked if scope.part else {**asked, "step_waits": scope.whole, "phases": scope.whole}
 
 
 SECTION = Section(3, "Ranks", _content, _asks, in_short=True, group=TIME)

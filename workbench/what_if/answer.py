@@ -33,7 +33,7 @@ from tracegraph.workbench.what_if.answer_words import ns_per_event
 from tracegraph.workbench.what_if.assumptions import ASSUMPTIONS, assume
 from tracegraph.workbench.what_if.notes import notes_of_handed, notes_of_ranks
 from tracegraph.workbench.what_if.predicted_trace import write_predicted
-from tracegraph.workbench.what_if.selection import Matched, select, select_with_waits
+from tracegraph.workbench.what_if.selection import Matched, named_work, select, select_with_waits
 from tracegraph.workbench.what_if.selector import parse_selector
 from tracegraph.workbench.what_if.steps import find_step, span_of_step
 from tracegraph.workbench.what_if.waits import match_waits
@@ -49,9 +49,9 @@ ANSWER, TIMELINE = "what_if.json", "predicted.json.gz"
 class Question:
     """What is assumed: selectors whose work is removed or scaled, gaps that end at once, in a run or step.
 
-    `scale`: factors and selectors. `fixes`: names of `registry.ASKED` and selectors; `depth`, `workers`: how
-    far ahead work is done, and by how many threads. `assume`: names of `ASSUMPTIONS`. `overhead`: what
-    recording an event cost: "auto" (estimated from the file), "none", or ns.
+    `scale`: factors and selectors. `fixes`: names of `registry.ASKED` and selectors, or the number of those
+    that take one; `depth`, `workers`: how far ahead work is done, and by how many threads. `assume`: names of
+    `ASSUMPTIONS`. `overhead`: what recording an event cost: "auto" (estimated from the file), "none", or ns.
     """
 
     remove: Sequence[str] = ()
@@ -237,13 +237,31 @@ def _edit(graph: ReplayGraph, question: Question) -> tuple[Edit | None, list[Mat
         raise InputError("nothing is done ahead of itself", "give --depth and --workers as 1 or more")
     chosen: dict[str, Flags] = {}
     matched: list[Matched] = []
+    settings = Settings(question.depth, question.workers)
+    edits: list[Edit] = []
     for name, text in question.fixes:
+        if ASKED[name].unit:
+            edits.append(_numbered(graph, name, text, settings))
+            changed = edits[-1].factor != 1
+            matched += named_work(graph, changed, graph.segments.work) if changed.any() else []
+            continue
         found = select_with_waits(graph, parse_selector(text))
         chosen[name] = chosen.get(name, np.zeros(len(graph.segments), dtype=bool)) | found.segments
         matched += found.matched
-    settings = Settings(question.depth, question.workers)
-    edits = [edit_of(name, graph, flags, settings) for name, flags in chosen.items()]
+    edits += [edit_of(name, graph, flags, settings) for name, flags in chosen.items()]
     return (join_edits(edits) if edits else None), matched
+
+
+def _numbered(graph: ReplayGraph, name: str, text: str, settings: Settings) -> Edit:
+    """Make the edit of a fix that takes a number."""
+    try:
+        number = float(text)
+    except ValueError:
+        raise InputError(
+            f"{text!r} is no number", f"give --{name} {ASKED[name].unit}, as --{name} 25"
+        ) from None
+    everything = np.ones(len(graph.segments), dtype=bool)
+    return edit_of(name, graph, everything, replace(settings, number=number))
 
 
 def _overhead(graph: ReplayGraph, wanted: str | float) -> Overhead:

@@ -1,5 +1,7 @@
 """Changes of a job of several ranks: transfers take no time, or no rank's host work is late."""
 
+from collections.abc import Iterable, Iterator
+
 import numpy as np
 import pandas as pd
 
@@ -11,7 +13,9 @@ from tracegraph.ingest.what_if.graph.transfers import transferring
 from tracegraph.vocabulary.common_names import common_name
 
 _CHANCE = 0.01
-"""The chance (0..1) that any name counts as late on any rank only because single events scatter."""
+"""The chance (0..1) that any name counts as late on any rank only because its values scatter."""
+_FEWEST_STEPS = 3
+"""With fewer steps on a rank their sums have no scatter to speak of."""
 
 
 def transfers(graph: ReplayGraph) -> Flags:
@@ -29,8 +33,9 @@ def without_stragglers(graph: ReplayGraph) -> Floats:
     """Compute the factor of each segment's work (0..1) if no rank is later than the others.
 
     Host work of one name, or where no host was recorded all that ranks do not do together, takes on each rank
-    no more than on the middle one (of two ranks the one with less). A difference that is smaller than the
-    scatter of single events of that name within a rank stays: it is chance.
+    no more than on the middle one (of two ranks the one with less). A difference stays that is chance: it is
+    smaller than the scatter within a rank both of single events of that name and of their sums in a step.
+    The sums tell where one of several layers is late, always the same one: events of its name differ then.
     """
     segments = graph.segments
     works = segments.on_thread if has_host(graph) else ~segments.on_thread
@@ -42,11 +47,12 @@ def without_stragglers(graph: ReplayGraph) -> Floats:
             "rank": graph.lanes.rank[segments.lane[host]],
             "name": _alike(graph)[graph.calls.name.codes[event]],
             "event": event,
+            "step": graph.calls.step[event],
             "work": segments.work[host],
         }
     )
-    times = own.groupby(["rank", "name", "event"])["work"].sum().groupby(["rank", "name"])
-    late = _factors(times.sum().unstack("rank"), times.count().unstack("rank"), times.var().unstack("rank"))
+    total = own.groupby(["rank", "name"])["work"].sum().unstack("rank").fillna(0)
+    late = _factors(total, _scatters(own))
     factor = np.ones(len(segments))
     factor[host] = late.reindex(pd.MultiIndex.from_frame(own[["name", "rank"]])).to_numpy()
     return factor
@@ -58,23 +64,46 @@ def _alike(graph: ReplayGraph) -> "np.typing.NDArray[np.int64]":
     return np.unique(np.array(texts, dtype=object).astype(str), return_inverse=True)[1].reshape(-1)
 
 
-def _factors(total: pd.DataFrame, count: pd.DataFrame, variance: pd.DataFrame) -> "pd.Series[float]":
-    """Compute the factors by name and rank, from sums, numbers and variances of the events of each.
+def _scatters(own: pd.DataFrame) -> Iterator[tuple[pd.DataFrame, pd.DataFrame]]:
+    """Yield how many values each name and rank has, and their variance: of single events, then of steps.
 
-    Rows are names and columns ranks. Two sums differ by more than chance if Student's t-test says so, at a
-    level that Bonferroni's correction divides by the number of sums that are compared. A name that no rank
-    has twice has no scatter.
+    A step without the name counts as one that does nothing of it.
     """
-    from scipy import stats  # noqa: PLC0415  (takes .5 s, and few files need it)
+    times = own.groupby(["rank", "name", "event"])["work"].sum().groupby(["rank", "name"])
+    yield times.count().unstack("rank").fillna(0), times.var().unstack("rank").fillna(0)
+    steps = own.groupby("rank")["step"].nunique()
+    if steps.min() < _FEWEST_STEPS:
+        return
+    sums = own.groupby(["rank", "name", "step"])["work"].sum().astype(float)
+    squares = (sums**2).groupby(["rank", "name"]).sum().unstack("rank").fillna(0)
+    mean = sums.groupby(["rank", "name"]).sum().unstack("rank").fillna(0) / steps
+    count = mean.mul(0).add(steps, axis=1)
+    yield count, (squares - steps * mean**2).clip(lower=0) / (steps - 1)
 
-    total, count, variance = (frame.fillna(0) for frame in (total, count, variance))
+
+def _factors(
+    total: pd.DataFrame, scatters: Iterable[tuple[pd.DataFrame, pd.DataFrame]]
+) -> "pd.Series[float]":
+    """Compute the factors by name and rank, from sums, and from numbers and variances of values of each.
+
+    Rows are names and columns ranks. Two sums differ by more than chance if Student's t-test says so of one
+    of the kinds of values, at a level that Bonferroni's correction divides by the number of sums that are
+    compared. A name that no rank has twice has no scatter.
+    """
     ranks = total.shape[1]
     middle = np.sort(total.to_numpy(), axis=1)[:, (ranks - 1) // 2]
-    degrees = (count - 1).clip(lower=0)
-    freedom = degrees.sum(axis=1).clip(lower=1)
-    pooled = (variance * degrees).sum(axis=1) / freedom
-    quantile = stats.t.isf(_CHANCE / total.size, freedom)
-    chance = np.sqrt(count.mul(2 * pooled * quantile**2, axis=0))
+    chance = np.minimum.reduce([_chance(*one).to_numpy() for one in scatters])
     late = total.sub(middle, axis=0) > chance
     shrunk = (1 / total.where(late)).mul(middle, axis=0).fillna(1.0)
     return shrunk.reset_index(names="name").melt("name", var_name="rank").set_index(["name", "rank"])["value"]
+
+
+def _chance(count: pd.DataFrame, variance: pd.DataFrame) -> pd.DataFrame:
+    """Compute how much two sums of a name may differ by chance alone, ns."""
+    from scipy import stats  # noqa: PLC0415  (takes .5 s, and few files need it)
+
+    degrees = (count - 1).clip(lower=0)
+    freedom = degrees.sum(axis=1).clip(lower=1)
+    pooled = (variance * degrees).sum(axis=1) / freedom
+    quantile = stats.t.isf(_CHANCE / count.size, freedom)
+    return count.mul(2 * pooled * quantile**2, axis=0).pow(0.5)

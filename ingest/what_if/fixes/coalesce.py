@@ -212,4 +212,5 @@ FIX = Fix(
     find=_find,
     asked="with {} sent at once",
     edit=lambda graph, chosen, settings: coalesce(graph, chosen),
+    instead_of=("bucket",),
 )

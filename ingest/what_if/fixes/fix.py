@@ -15,10 +15,14 @@ from tracegraph.vocabulary.bounds import LEAST_GAIN
 
 @dataclass(frozen=True)
 class Settings:
-    """Options of a fix beside the selector: batches ahead, and threads that make them."""
+    """Options of a fix beside the selector: batches ahead, and threads that make them.
+
+    `number`: what a fix is given that takes a number instead of a selector.
+    """
 
     depth: int = 2
     workers: int = 1
+    number: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -109,6 +113,8 @@ class Fix:
         Makes what it changes in chosen segments; None if older options ask for it.
     option
         The words before a selector that ask for it, if these are not its name.
+    unit
+        The unit of the number that it takes instead of a selector; empty if it takes a selector.
     instead_of
         Fixes of which only one can be made: their gains do not add up.
     """
@@ -124,6 +130,7 @@ class Fix:
     asked: str = ""
     edit: Callable[[ReplayGraph, Flags, Settings], Edit] | None = None
     option: tuple[str, ...] = ()
+    unit: str = ""
     instead_of: tuple[str, ...] = ()
 
 

@@ -14,7 +14,8 @@ from tracegraph.ingest.measures.measures import stored_measures
 from tracegraph.ingest.text_columns import TextColumn, read_texts
 from tracegraph.store.tables import GraphTables
 
-_COLUMNS = ("category", "shapes", "elements", "work", "flops", "moved_bytes", "dtype", "kernel_type")
+_SIZES = ("elements", "bytes", "group_size")
+_COLUMNS = ("category", "shapes", *_SIZES, "work", "flops", "moved_bytes", "dtype", "kernel_type")
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,10 @@ class WorkFacts:
         How much, `NONE` if it is not known.
     elements
         How many elements each rank gives to a collective, `NONE` if it is not known.
+    bytes, group_size
+        All data of a collective, and how many ranks take part in it, `NONE` if it is not known.
+    shapes
+        Shapes of inputs as written.
     devices
         Names of the devices of each rank, by their index.
     """
@@ -44,6 +49,9 @@ class WorkFacts:
     flops: Ints
     moved_bytes: Ints
     elements: Ints
+    bytes: Ints
+    group_size: Ints
+    shapes: TextColumn
     devices: dict[int, list[str]]
 
 
@@ -57,6 +65,9 @@ def state_facts(stated: pa.Table, operator: Ints, devices: Sequence[tuple[int, l
         flops=_numbers(stated["flops"]),
         moved_bytes=_numbers(stated["moved_bytes"]),
         elements=count_elements(stated, _texts(stated["category"])),
+        bytes=_numbers(stated["bytes"]),
+        group_size=_numbers(stated["group_size"]),
+        shapes=_texts(stated["shapes"]),
         devices=dict(devices),
     )
 

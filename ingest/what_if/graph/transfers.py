@@ -19,12 +19,17 @@ def communicates(graph: ReplayGraph) -> Flags:
     return names.matching(np.array([kernel_type(str(one), kernel) == COMMUNICATION for one in names.values]))
 
 
-def of_collectives(graph: ReplayGraph) -> Flags:
-    """Flag segments of kernels that communicate, and of collectives that CPU back ends record on threads."""
+def collective_events(graph: ReplayGraph) -> Flags:
+    """Flag kernels that communicate, and collectives that CPU back ends record on threads."""
     calls = graph.calls
     on_gpu = communicates(graph) & calls.of_role(Role.KERNEL)
     on_threads = np.array([str(name).startswith(ON_THREADS) for name in calls.name.values], dtype=bool)
-    return _of_events(graph, on_gpu | (calls.name.matching(on_threads) & calls.of_role(Role.ANNOTATION)))
+    return on_gpu | (calls.name.matching(on_threads) & calls.of_role(Role.ANNOTATION))
+
+
+def of_collectives(graph: ReplayGraph) -> Flags:
+    """Flag the segments of these."""
+    return _of_events(graph, collective_events(graph))
 
 
 def of_transfers(graph: ReplayGraph) -> Flags:

@@ -5,6 +5,14 @@ from typing import Any
 
 import pandas as pd
 
+from tracegraph.base.gradient_buckets import (
+    ACCUMULATES,
+    FIRST_MB,
+    USUAL_MB,
+    Sized,
+    fill_buckets,
+    reduced_at,
+)
 from tracegraph.queries.module import Column, Parameter
 from tracegraph.queries.shapes.derived_query import Values
 from tracegraph.queries.shapes.frame_rows import records
@@ -12,12 +20,11 @@ from tracegraph.queries.shapes.parallel.gradients import Pass, passes_of
 from tracegraph.queries.shapes.transfers.fit import transfer_fit
 from tracegraph.vocabulary.collectives import TRACE
 
-_NS_PER_S, _MIB = 1e9, 1 << 20
-_USUAL_MB = (0.5, 1.0, 2.5, 5.0, 10.0, 25.0, 50.0, 100.0)
-ACCUMULATES = {"accumulates": "torch::autograd::AccumulateGrad"}
+_NS_PER_S = 1e9
+GRADIENTS = {"accumulates": ACCUMULATES}
 BUCKET_PARAMETERS = (
     Parameter("bucket_mb", "FLOAT", "size of buckets, MiB; null: the usual ones", (0, 100_000), None, True),
-    Parameter("first_mb", "FLOAT", "size of the first one, if it is less, MiB", (0, 100_000), 1.0),
+    Parameter("first_mb", "FLOAT", "size of the first one, if it is less, MiB", (0, 100_000), FIRST_MB),
 )
 BUCKET_COLUMNS = (
     Column("rank", "INTEGER", False, "rank of the process"),
@@ -95,9 +102,8 @@ def _predicted(
     steps = len({one.step for one in passes})
     transfers = [(way, sum(_tail(_as_recorded(one), one, *way) for one in passes)) for way in _transfers(fit)]
     rows = []
-    for bucket_mb in _USUAL_MB if given is None else (float(given),):
-        first = min(float(values["first_mb"]), bucket_mb) * _MIB
-        filled = [_filled(one.gradients, first, bucket_mb * _MIB) for one in passes]
+    for bucket_mb in USUAL_MB if given is None else (float(given),):
+        filled = [fill_buckets(one.gradients, float(values["first_mb"]), bucket_mb) for one in passes]
         changes = []
         for way, before in transfers:
             after = sum(_tail(new, one, *way) for new, one in zip(filled, passes, strict=True))
@@ -129,25 +135,10 @@ def _transfers(fit: dict[str, Any]) -> list[tuple[float, float]]:
     return [(max(0.0, alpha + a * errors[0]), max(0.0, slope + b * errors[1])) for a, b in ways]
 
 
-def _filled(gradients: list[tuple[float, float]], first: float, cap: float) -> list[tuple[float, float]]:
-    """Fill buckets as DDP does, until each holds its size; return sizes and when each is ready."""
-    found: list[tuple[float, float]] = []
-    held = 0.0
-    for place, (size, at) in enumerate(gradients):
-        held += size
-        if held >= (cap if found else first) or place == len(gradients) - 1:
-            found.append((held, at))
-            held = 0.0
-    return found
-
-
-def _as_recorded(one: Pass) -> list[tuple[float, float]]:
+def _as_recorded(one: Pass) -> Sized:
     return list(zip(one.sizes, one.ready, strict=True))
 
 
-def _tail(buckets: list[tuple[float, float]], one: Pass, alpha: float, slope: float) -> float:
-    """Return how long reducing goes on after the last gradient: a bucket waits for the one before."""
-    end = 0.0
-    for size, ready in buckets:
-        end = max(ready, end) + alpha + slope * size
-    return end - one.gradients[-1][1]
+def _tail(buckets: Sized, one: Pass, alpha: float, slope: float) -> float:
+    """Return how long reducing goes on after the last gradient."""
+    return max(reduced_at(buckets, alpha, slope)) - one.gradients[-1][1]

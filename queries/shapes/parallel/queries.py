@@ -2,9 +2,9 @@
 
 from tracegraph.queries.shapes.derived_query import Derived
 from tracegraph.queries.shapes.parallel.bucket_sizes import (
-    ACCUMULATES,
     BUCKET_COLUMNS,
     BUCKET_PARAMETERS,
+    GRADIENTS,
     ddp_bucket_sizes,
 )
 from tracegraph.queries.shapes.parallel.gathers import GATHER_COLUMNS, GATHER_VALUES, gathers
@@ -50,7 +50,7 @@ PARALLEL = (
         ("ddp_buckets", "gradient_times", "steps", "transfers", "traces", "stated_transfers"),
         BUCKET_COLUMNS,
         ddp_bucket_sizes,
-        fixed=ACCUMULATES,
+        fixed=GRADIENTS,
         parameters=BUCKET_PARAMETERS,
     ),
 )

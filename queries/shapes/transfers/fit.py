@@ -1,19 +1,16 @@
 """Latency and bandwidth of each kind of transfer, or why they cannot be told."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from tracegraph.base.least_squares import NOT_RISING, Line, fit_line, why_not_fitted
 from tracegraph.queries.module import Column
 from tracegraph.queries.shapes.derived_query import Values
 from tracegraph.queries.shapes.frame_rows import records
-from tracegraph.queries.shapes.transfers.least_squares import Floats, Line, fit_line
 from tracegraph.queries.shapes.transfers.points import KEYS, KIND, OF, RANKS, transfer_points
 
-_FEWEST_SIZES, _LEAST_RANGE = 4, 16
-"""With fewer sizes, or a largest that is less than this many times the smallest, nothing is fitted."""
 _TESTED = {
     "all_reduce": "all_reduce_perf",
     "all_gather": "all_gather_perf",
@@ -68,25 +65,12 @@ def _fitted(points: pd.DataFrame) -> dict[str, Any]:
         "valid_from": int(sizes.min()),
         "valid_to": int(sizes.max()),
     }
-    refused = list(_refusals(first, sizes))
+    refused = list(why_not_fitted(sizes, waits_inside=bool(first["is_least"])))
     line = None if refused else fit_line(sizes, times)
     if line is None:
-        refused = refused or ["The times do not grow with the size, so no bandwidth follows from them."]
+        refused = refused or [NOT_RISING]
         return {**row, "lacks": " ".join([*refused, _measure(first)])}
     return {**row, **_values(line), "lacks": None if line.is_alpha_known else _latency(first)}
-
-
-def _refusals(first: dict[str, Any], sizes: Floats) -> Iterator[str]:
-    if first["is_least"]:
-        yield "Waits for ranks that are not here are in the times: give the files of all ranks."
-    if len(sizes) < _FEWEST_SIZES:
-        counted = "one size" if len(sizes) == 1 else f"{len(sizes)} sizes"
-        yield f"{counted.capitalize()} cannot tell a latency from a bandwidth: at least {_FEWEST_SIZES} can."
-    elif sizes.max() < _LEAST_RANGE * sizes.min():
-        yield (
-            f"The largest size is {sizes.max() / sizes.min():.1f} times the smallest: the range has to be "
-            f"{_LEAST_RANGE}-fold."
-        )
 
 
 def _values(line: Line) -> dict[str, Any]:

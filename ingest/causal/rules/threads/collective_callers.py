@@ -11,10 +11,9 @@ from tracegraph.ingest.causal.rules.edges import Found, inferred_waits, make_edg
 from tracegraph.ingest.causal.rules.threads.collectives import cpu_collectives
 from tracegraph.ingest.intervals import Spans, covered
 from tracegraph.vocabulary.categories import Role
+from tracegraph.vocabulary.collectives import CALLS
 from tracegraph.vocabulary.mechanisms import HAND_OVER, RESUME
 
-_CALLS = "c10d::"
-"""How the names of the operators begin that call a collective."""
 _SHORTEST_NS, _TAKE_UP_NS = 100_000, 1_000_000
 """The shortest silence that may be a wait, and how long after a call its collective begins at most."""
 _WAKE_UP_NS, _LONGEST_WAKE_UP_NS, _TOLERANCE, _LARGEST_PART = 200_000, 1_000_000, 0.02, 1 / 3
@@ -91,7 +90,7 @@ def _begun(context: Context, called: Ints, callers: _Callers) -> Found:
 def _calls(context: Context) -> Ints:
     """Find calls of process groups that are in no other such call."""
     events, stack = context.events, context.stack
-    named = np.array([str(name).startswith(_CALLS) for name in events.name.values], dtype=bool)
+    named = np.array([str(name).startswith(CALLS) for name in events.name.values], dtype=bool)
     calls = np.flatnonzero(events.name.matching(named) & events.of_role(Role.OPERATOR) & events.on_thread)
     outer: Ints = calls[~np.isin(stack.parent[calls], calls)]
     return outer

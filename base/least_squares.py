@@ -1,5 +1,6 @@
 """Latency and bandwidth from times by size: T = α + S/β, by least squares of the relative errors."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +13,9 @@ _UNKNOWN_ERROR = 0.5
 _UNKNOWN_PART = 0.05
 """... or where it is less than this part of the smallest time."""
 _NS_PER_S = 1e9
+_FEWEST_SIZES, _LEAST_RANGE = 4, 16
+"""With fewer sizes, or a largest that is less than this many times the smallest, nothing is fitted."""
+NOT_RISING = "The times do not grow with the size, so no bandwidth follows from them."
 
 
 @dataclass(frozen=True)
@@ -46,6 +50,23 @@ class Line:
     def bytes_per_s_error(self) -> float:
         """Its standard error, of first order."""
         return self.bytes_per_s * self.slope_error_ns / self.slope_ns
+
+
+def why_not_fitted(sizes: Floats, *, waits_inside: bool) -> Iterator[str]:
+    """Say why no line is fitted to times of these sizes; nothing if one can be.
+
+    `waits_inside`: whether waits for ranks whose files are not here are in the times.
+    """
+    if waits_inside:
+        yield "Waits for ranks that are not here are in the times: give the files of all ranks."
+    if len(sizes) < _FEWEST_SIZES:
+        counted = "one size" if len(sizes) == 1 else f"{len(sizes)} sizes"
+        yield f"{counted.capitalize()} cannot tell a latency from a bandwidth: at least {_FEWEST_SIZES} can."
+    elif sizes.max() < _LEAST_RANGE * sizes.min():
+        yield (
+            f"The largest size is {sizes.max() / sizes.min():.1f} times the smallest: the range has to be "
+            f"{_LEAST_RANGE}-fold."
+        )
 
 
 def fit_line(sizes: Floats, times: Floats) -> Line | None:
