@@ -40,12 +40,13 @@ def test_work_and_bubble_are_those_of_the_simulation(
     bench = Workbench(workspace, ConnectionSettings())
     run = bench.ingest(tmp_path / "job", f"simulated-{schedule}")
     try:
-        rows = run.pipeline(micro_batches=BATCHES, chunks=chunks)
+        rows = run.pipeline(chunks=chunks)
         timeline = run.pipeline_timeline()
     finally:
         bench.delete(run.name)
     rows = rows[rows["step"].eq(LAST)].set_index("rank")
     assert rows["stage"].tolist() == [0, 1, 2, 3]
+    assert rows["micro_batches"].eq(BATCHES).all()
     assert rows["span_ns"].eq(span_ns(ranks, LAST)).all()
     for number, rank in enumerate(ranks):
         since = rank.steps[LAST][0]

@@ -127,12 +127,22 @@ def _begun(computing: Union, batches: int) -> int:
 
 
 def _micro_batches(values: Values, windows: pd.DataFrame, passes: pd.DataFrame) -> int | None:
-    """Count backward passes of a rank in the step, the most of any; null if that is one or none."""
+    """Count backward passes of a rank in the step, the most of any; null if that is one or none.
+
+    Forward passes are counted where there are half as many: zero-bubble schedules go back twice, for inputs
+    and for weights. Else they tell less, since those that follow each other may be told as one.
+    """
     if values.get("micro_batches") is not None:
         return int(values["micro_batches"])
+    forward, backward = (_most_passes(windows, passes, name) for name in (FORWARD, BACKWARD))
+    found = forward if forward > 1 and backward == 2 * forward else backward
+    found //= int(values["chunks"])
+    return found if found > 1 else None
+
+
+def _most_passes(windows: pd.DataFrame, passes: pd.DataFrame, name: str) -> int:
     counted = [0]
     for rank, start, end in windows[["rank", "start_ns", "end_ns"]].itertuples(index=False):
-        own = passes[passes["rank"].eq(rank) & passes["phase"].eq(BACKWARD)]
+        own = passes[passes["rank"].eq(rank) & passes["phase"].eq(name)]
         counted.append(int(((own["start_ns"] >= start) & (own["start_ns"] < end)).sum()))
-    found = max(counted) // int(values["chunks"])
-    return found if found > 1 else None
+    return max(counted)
