@@ -102,7 +102,7 @@ def collect_findings(
     window = find_window(answers.of, run, part)
     scope = Scope(run, window, part, drawn, int(details["ranks"]), job or NOTHING_SAID)
     if drawn and not first_only:
-        scope = replace(scope, communicates=_communicates(answers, details, scope))
+        scope = replace(scope, communicates=communicates(answers, details, scope))
     asked = {**questions(scope), **counter_questions(scope)}
     if first_only:
         asked = {name: asked[name] for name in _FIRST} | questions(scope, in_short=True)
@@ -131,7 +131,7 @@ def collect_findings(
     )
 
 
-def _communicates(answers: Answers, details: "pd.Series[Any]", scope: Scope) -> bool:
+def communicates(answers: Answers, details: "pd.Series[Any]", scope: Scope) -> bool:
     """Tell cheaply whether ranks may communicate: of one rank with GPU work its kernels say it.
 
     What is only about communication reads all work of a run, which takes seconds where there is none, too.

@@ -1,14 +1,19 @@
 """The sections on pipelines, transfers by size, buckets, layers and gathers, from a few rows."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import cast
 
+import pandas as pd
 import pytest
 from parallel_rows import FIT, FULL, PARALLEL, POINTS, Row, answers, gather, layer, size, stage
 from report_data import make_findings
 
+from tracegraph.queries.answers import Answers
 from tracegraph.queries.run_part import WHOLE, RunPart
 from tracegraph.queries.runs import RunWindow
+from tracegraph.workbench.collect import communicates
 from tracegraph.workbench.methods.section_plot import section_plot
 from tracegraph.workbench.output.page import report_page
 from tracegraph.workbench.sections.blocks import Block, Plot, Table, Words
@@ -163,3 +168,33 @@ def test_gathers_have_lead_stall_and_modules_ahead() -> None:
     assert said(blocks("gathers", gathers=[gather("a", 5, 0, 2)]))[0].startswith(
         "Work waits for 0 of 1 gather whose use is known. They are launched 2 modules ahead"
     )
+
+
+class _Stub:
+    """Answers every query with a number of rows, and remembers which were asked."""
+
+    def __init__(self, rows: int) -> None:
+        self.rows, self.asked = rows, list[str]()
+
+    def of(self, name: str, values: object) -> pd.DataFrame:
+        self.asked.append(name)
+        return pd.DataFrame({"rank": [0] * self.rows})
+
+
+@pytest.mark.parametrize(
+    ("ranks", "labels", "rows", "told", "asked"),
+    [
+        (2, {"Kernel": 5}, 0, True, []),
+        (1, {"CpuOp": 5}, 0, True, []),
+        (1, {"Kernel": 5}, 1, True, ["comm_comp_overlap"]),
+        (1, {"Kernel": 5}, 0, False, ["comm_comp_overlap"]),
+    ],
+)
+def test_only_kernels_of_one_rank_are_looked_at_to_tell_whether_it_communicates(
+    ranks: int, labels: dict[str, int], rows: int, told: bool, asked: list[str]
+) -> None:
+    scope = Scope("r", RunWindow(0, 9, 0), WHOLE, drawn=True, ranks=ranks)
+    stub = _Stub(rows)
+    details = pd.Series({"nodes_by_label": json.dumps(labels)})
+    assert communicates(cast(Answers, stub), details, scope) is told
+    assert stub.asked == asked
