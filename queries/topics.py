@@ -163,6 +163,7 @@ TOPICS = (
             "operation_stragglers",
             "late_causes",
             "pipeline",
+            "pipeline_timeline",
             "layer_communication",
             "path_ranks",
             "rank_work",

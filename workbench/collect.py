@@ -101,6 +101,8 @@ def collect_findings(
     part = replace(part, phase=None if part.phase is None else spelt(part.phase))
     window = find_window(answers.of, run, part)
     scope = Scope(run, window, part, drawn, int(details["ranks"]), job or NOTHING_SAID)
+    if drawn and not first_only:
+        scope = replace(scope, communicates=communicates(answers, details, scope))
     asked = {**questions(scope), **counter_questions(scope)}
     if first_only:
         asked = {name: asked[name] for name in _FIRST} | questions(scope, in_short=True)
@@ -127,6 +129,16 @@ def collect_findings(
         job=job or NOTHING_SAID,
         **_frames(found, top),
     )
+
+
+def communicates(answers: Answers, details: "pd.Series[Any]", scope: Scope) -> bool:
+    """Tell cheaply whether ranks may communicate: of one rank with GPU work its kernels say it.
+
+    What is only about communication reads all work of a run, which takes seconds where there is none, too.
+    """
+    if scope.ranks > 1 or "Kernel" not in json.loads(details["nodes_by_label"]):
+        return True
+    return len(answers.of("comm_comp_overlap", scope.between)) > 0
 
 
 def _frames(found: Mapping[str, pd.DataFrame], top: int) -> dict[str, Any]:

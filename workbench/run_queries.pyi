@@ -3105,8 +3105,46 @@ class RunQueries(Asking):
             bubble_share (float64): the same as a share of the span, 0..1
             expected_1f1b (float64, may be missing): (p - 1)/(m + p - 1) of p even stages and m micro-batches, GPipe's, too
             expected_interleaved (float64, may be missing): (p - 1)/(v·m + p - 1) with v chunks a stage; null for one chunk
+            expected_zero_bubble (float64, may be missing): that of ZB-H1, whose passes for weights fill the end; half of a backward pass is taken to be that
             excess (float64, may be missing): bubble share less that expected of the schedule
             is_most (bool): whether transfers may be in the bubble: the other sides are not known
+
+        Raises:
+            InputError: a value is not allowed, or there is no such run, step or rank.
+            StoreError: the server failed.
+        """
+
+    def pipeline_timeline(
+        self,
+        *,
+        start_ns: int | None = None,
+        end_ns: int | None = None,
+        parts: int = 1000,
+        step: int | None = None,
+        phase: str | None = None,
+        occurrence: int | None = None,
+        rank: int | None = None,
+    ) -> pd.DataFrame:
+        """What each stage of a pipeline does when, in the step of middle length: passes, transfers, waits.
+
+        Parameters:
+            start_ns: start of the window, ns
+            end_ns: end of the window, ns
+            parts: pauses shorter than this part of the step join work
+            step: number of a step: the window of this step
+            phase: phase, of the step where there are steps: data loading, zero grad, forward, backward, optimizer; its window
+            occurrence: which phase of that name, 1 the first; by default the last
+            rank: rank of that step or phase, by default the one that ends it last
+
+        Without a step, a phase or a window of its own it is about the whole run.
+
+        Columns:
+            rank (int64): rank of the process
+            stage (int64): its place in the pipeline, from 0
+            step (int64, may be missing): number of the step, null for the whole window where there are no steps
+            doing (str): `forward`, `backward`, `computing` where these are not told apart, `transfer` once both sides have come, or `waiting`
+            start_ns (int64): its start, ns
+            end_ns (int64): its end, ns
 
         Raises:
             InputError: a value is not allowed, or there is no such run, step or rank.

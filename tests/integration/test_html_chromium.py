@@ -9,6 +9,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from browser import Page, find_browser, open_page
+from parallel_rows import FULL, PARALLEL, answers
 from report_data import ALTERNATIVES, NEAR, SECOND, WAITS, compared, make_findings
 
 from tracegraph.cli.main import main
@@ -59,7 +60,8 @@ CONTENTS = [
     *("Code", "Operators", "Phases", "User annotations"),
     *("GPU", "Use of the peak", "Why GPUs are idle", "GPU time", "Kernels", "Idle time of streams"),
     *("Launches", "Queues and copies", "Kernel patterns", "Hardware counters", "Roofline"),
-    *("Between ranks", "Use of the links", "Communication and computation", "Memory", "Memory"),
+    *("Between ranks", "Use of the links", "Buckets of gradients", "Communication and computation"),
+    *("Memory", "Memory"),
     *("Input", "Integrity of the input", "Words", "summary.json", "All numbers"),
 ]
 """The groups of the page's contents, and the sections of each."""
@@ -404,6 +406,35 @@ def test_steps_are_drawn_and_tell_about_themselves(tmp_path: Path, opened: Open)
     assert said.startswith("step 5: outlier 1.800 µs, GPU 50.0 %, CPU 50.0 %, gaps 0.0 %")
     assert tip.startswith("step 5outlier 1.800 µsGPU 50.0 %")
     assert "5 steps of 980 ns to 1.800 µs, median 1.010 µs, spread 15 ns" in text
+
+
+@pytest.mark.parametrize("width", [390, 1400])
+def test_kinds_of_parallelism_are_drawn_and_told(width: int, tmp_path: Path, opened: Open) -> None:
+    with opened(written(tmp_path, answers(FULL))) as page:
+        page.call(
+            "Emulation.setDeviceMetricsOverride", width=width, height=800, deviceScaleFactor=1, mobile=True
+        )
+        page.evaluate(OPENED)
+        page.evaluate(SOON)
+        for name in PARALLEL:
+            plot = f"document.querySelector('#{name} .plot')"
+            for key in ("ArrowDown", "ArrowDown"):
+                page.evaluate(f"{plot}.dispatchEvent(new KeyboardEvent('keydown', {{key: '{key}'}}))")
+        page.evaluate(SOON)
+        told = {
+            name: page.evaluate(f"document.querySelector('#{name} .unseen').textContent") for name in PARALLEL
+        }
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert told == {
+        "pipeline": "stage 0: waiting 800 ns, begins at 200 ns",
+        "transfers": "data 10.0 KB: time 11.000 µs, operations 1",
+        "ddp_buckets": "size of buckets, MiB 25: predicted step 800 ns, buckets 3, least 790 ns, most 810 "
+        "ns, shorter 200 ns",
+        "layer_communication": "layer 1: computing 30 ns, communication 50.0 %, named layer 1; exposed "
+        "communication 15 ns, communication 50.0 %, named layer 1",
+        "gathers": "forward block.1: begins before it could be used 0 ns, modules ahead 0, hidden 25.0 %; "
+        "work waits for it 90 ns, modules ahead 0, hidden 25.0 %",
+    }
 
 
 def test_one_step_is_not_drawn(tmp_path: Path, opened: Open) -> None:

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from stored_traces import take_for_own
 
@@ -29,6 +30,7 @@ def test_the_bubble_is_that_of_the_formula_and_of_the_jobs_own_times(
     try:
         rows = run.pipeline(micro_batches=MICRO_BATCHES)
         counted = run.pipeline()
+        timeline = run.pipeline_timeline()
     finally:
         bench.delete(run.name)
     assert rows[["step", "stage", "rank"]].to_numpy().tolist() == [
@@ -42,5 +44,16 @@ def test_the_bubble_is_that_of_the_formula_and_of_the_jobs_own_times(
     assert rows["forward_ns"].to_numpy(float) == pytest.approx(MICRO_BATCHES * FORWARD_NS, rel=0.05)
     assert rows["backward_ns"].to_numpy(float) == pytest.approx(MICRO_BATCHES * BACKWARD_NS, rel=0.05)
     assert rows["is_most"].all()
+    _check_timeline(rows, timeline)
     if schedule == "1f1b":  # each backward pass stands between forward passes, so that they are told apart
         assert counted["micro_batches"].eq(MICRO_BATCHES).all()
+
+
+def _check_timeline(rows: pd.DataFrame, timeline: pd.DataFrame) -> None:
+    """One step is told, each stage covers it without overlaps, and short pauses are all that waits lack."""
+    lengths = timeline["end_ns"] - timeline["start_ns"]
+    told = rows[rows["step"].eq(timeline["step"].iloc[0])].set_index("stage")
+    assert lengths.groupby(timeline["stage"]).sum().eq(told["span_ns"]).all()
+    waits = lengths[timeline["doing"].eq("waiting")].groupby(timeline["stage"]).sum()
+    assert waits.to_numpy(float) == pytest.approx(told["bubble_ns"].to_numpy(float), rel=0.05)
+    assert set(timeline["doing"]) == {"forward", "backward", "waiting"}

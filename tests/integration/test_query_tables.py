@@ -306,7 +306,7 @@ ELSEWHERE = {
         "transfer_points",
         "transfer_predictions",
     ),  # tests/unit/test_transfers.py
-    *("ddp_buckets", "ddp_bucket_sizes", "gathers", "pipeline", "layer_communication"),
+    *("ddp_buckets", "ddp_bucket_sizes", "gathers", "pipeline", "pipeline_timeline", "layer_communication"),
     *("bounds", "fixes"),  # of the columns of run_details: tests/unit/test_more_fixes.py
     "operation_stragglers",  # likewise: tests/unit/test_straggler_section.py
     *("event_sums", *(name for name, query in queries().items() if query.again)),

@@ -35,7 +35,7 @@ def write_trace(path: Path, rows: Sequence[Row], rank: int | None, world_size: i
     names = {
         "correlation": "correlation", "device": "device", "stream": "stream", "group": "Process Group Name",
         "group_ranks": "Process Group Ranks", "group_sequence": "Seq", "elements": "In msg nelems",
-        "dtype": "dtype", "collective": "Collective name",
+        "dtype": "dtype", "collective": "Collective name", "receiver": "Dst Rank", "sender": "Src Rank",
     }  # fmt: skip
     entries = [
         {

@@ -10,7 +10,8 @@ from module_rows import rows_of
 
 from tracegraph.queries.catalog import find
 from tracegraph.queries.module import in_types
-from tracegraph.queries.shapes.parallel.pipeline import pipeline
+from tracegraph.queries.shapes.parallel.pipeline import pipeline, zero_bubble
+from tracegraph.queries.shapes.parallel.pipeline_timeline import pipeline_timeline
 
 Stretch = tuple[int, int]
 
@@ -52,6 +53,13 @@ def asked(
     stages: list[list[Stretch]], batches: int | None, *, chunks: int = 1, known: bool = False, **phases: Any
 ) -> pd.DataFrame:
     """The rows for stages of ranks in turned order, so that a rank is not its stage."""
+    frames = answered(stages, known=known, **phases)
+    values = {"start_ns": 0, "end_ns": 10**9, "micro_batches": batches, "chunks": chunks}
+    return in_types(pipeline(values, *frames), find("pipeline").columns)
+
+
+def answered(stages: list[list[Stretch]], *, known: bool = False, **phases: Any) -> tuple[pd.DataFrame, ...]:
+    """What `stage_work`, `steps` and `phases` answer of one step of such stages."""
     work, steps = [], []
     for stage, stretches in enumerate(stages):
         rank = {"rank": len(stages) - 1 - stage}
@@ -60,13 +68,11 @@ def asked(
         message = {"begin_ns": end, "end_ns": [at + 1 for at in end], "is_known": known}
         work.append({**rank, "what": "communication", **message})
         steps.append({**rank, "number": 3, "start_ns": 0, "window_end_ns": 10**9, "end_ns": 10**9})
-    values = {"start_ns": 0, "end_ns": 10**9, "micro_batches": batches, "chunks": chunks}
-    frames = (
+    return (
         rows_of("stage_work", *work),
         rows_of("steps", *steps),
         rows_of("phases", *phases.get("rows", ())),
     )
-    return in_types(pipeline(values, *frames), find("pipeline").columns)
 
 
 @settings(max_examples=6, deadline=None)
@@ -120,3 +126,49 @@ def test_micro_batches_are_counted_by_backward_passes_or_unknown() -> None:
 
 def test_one_stage_alone_or_ranks_without_messages_are_no_pipeline() -> None:
     assert asked(scheduled([100], [200], 3, all_first=True), 3).empty
+
+
+# One micro-batch through two stages: forward 100, backward 200, then messages of 1 ns.
+PASSES = [
+    {"rank": rank, "phase": phase, "start_ns": start, "window_end_ns": start + length}
+    for phase, length, starts in (("forward", 100, (100, 0)), ("backward", 200, (200, 400)))
+    for rank, start in enumerate(starts)
+]
+
+
+@pytest.mark.parametrize("known", [False, True])
+def test_the_timeline_covers_the_step_of_each_stage_once(known: bool) -> None:
+    stages = scheduled([100, 100], [200, 200], 1, all_first=True)
+    values = {"start_ns": 0, "end_ns": 10**9, "parts": 1_000}
+    rows = pipeline_timeline(values, *answered(stages, known=known, rows=PASSES))
+    found = [tuple(row) for row in rows[["stage", "doing", "start_ns", "end_ns"]].to_numpy()]
+    sent = [(0, "transfer", 100, 101)] if known else []
+    assert found == [
+        *(
+            (0, "forward", 0, 100),
+            *sent,
+            (0, "waiting", 101 if known else 100, 400),
+            (0, "backward", 400, 600),
+        ),
+        *((1, "waiting", 0, 100), (1, "forward", 100, 200), (1, "backward", 200, 400)),
+        *([(1, "transfer", 400, 401)] if known else []),
+        (1, "waiting", 401 if known else 400, 600),
+    ]
+    assert rows["rank"].tolist() == [1] * (4 if known else 3) + [0] * (5 if known else 4)
+
+
+def test_short_pauses_join_work_and_passes_that_nothing_tells_apart_compute() -> None:
+    stages = scheduled([100, 100], [200, 200], 1, all_first=True)
+    values = {"start_ns": 0, "end_ns": 10**9, "parts": 2}
+    rows = pipeline_timeline(values, *answered(stages))
+    # 300 of the 600 ns are no short pause, the last 200 are.
+    assert rows["doing"].tolist() == ["computing", "waiting", "computing", "waiting", "computing"]
+    empty = pipeline_timeline(values, *answered(stages[:1]))
+    assert empty.empty
+
+
+def test_zero_bubble_leaves_the_forward_passes_of_the_other_stages() -> None:
+    # Four stages, eight micro-batches, passes of 1 for forward, inputs and weights: 3 of 27.
+    assert zero_bubble(4, 8, 4 * 8, 2 * 4 * 8) == pytest.approx(3 / 27)
+    rows = asked(scheduled([100, 100], [200, 200], 1, all_first=True), 1, rows=PASSES)
+    assert rows["expected_zero_bubble"].to_numpy(float) == pytest.approx(100 / 400)

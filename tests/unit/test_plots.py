@@ -67,6 +67,27 @@ def test_points_stand_on_logarithmic_axes_below_their_roofs() -> None:
     assert "dataZoom" not in option
 
 
+def test_curves_have_a_logarithmic_axis_along_and_a_band_of_what_they_may_be() -> None:
+    frame = pd.DataFrame({"at": [0.5, 100.0], "long_ns": [10, 40], "low": [8, 30], "high": [12, 50]})
+    data = plot_data(Plot("t", frame, "curves", *AXES, between=("low", "high")), ShownNames([]))
+    option = data["option"]
+    assert isinstance(option, dict)
+    assert (option["xAxis"]["type"], option["yAxis"]) == ("log", {"type": "value", "scale": True})
+    assert option["series"][0]["data"] == [[0.5, 10, 0], [100.0, 40, 1]]
+    assert data["band"] == [[0.5, 8, 12], [100.0, 30, 50]]
+
+
+def test_stretches_lie_in_the_row_of_their_name_from_begin_to_end() -> None:
+    frame = pd.DataFrame({"who": ["a", "b", "a"], "from_ns": [0, 5, 10], "long_ns": [5, 20, 7]})
+    axes = Column("who", "who"), Column("long_ns", "time", "duration")
+    data = plot_data(Plot("t", frame, "stretches", *axes, across=True, begin="from_ns"), ShownNames([]))
+    option = data["option"]
+    assert isinstance(option, dict)
+    assert option["yAxis"] == {"type": "category", "data": ["a", "b"], "inverse": True}
+    (series,) = option["series"]
+    assert (series["type"], series["data"]) == ("custom", [[0, 0, 0, 5], [5, 1, 1, 25], [10, 0, 2, 17]])
+
+
 def test_lines_have_numbers_along() -> None:
     frame = pd.DataFrame({"at": [10, 30], "long_ns": [5, 7]})
     option = plot_data(Plot("t", frame, "lines", *AXES), ShownNames([]))["option"]

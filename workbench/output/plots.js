@@ -17,7 +17,8 @@ function drawPlot(tools, figure, plot) {
   said.setAttribute("aria-live", "polite");
   const chart = echarts.init(box);
   const rows = new Map();  // of a place along the axis
-  const placeAt = plot.across ? 1 : 0;
+  const placeAt = plot.stretches ? 2 : plot.across ? 1 : 0;
+  const behind = plot.roofs.length + (plot.band.length ? 2 : 0);  // series that tell nothing
   for (const series of plot.option.series) {
     for (const mark of series.data) {
       if (!rows.has(mark[placeAt])) rows.set(mark[placeAt], []);
@@ -45,7 +46,7 @@ function drawPlot(tools, figure, plot) {
 
   function head(row) {
     const text = plot.x.values[row];
-    return ["count", "number", "duration", "amount"].includes(plot.x.kind) ? `${plot.x.title} ${text}` : text;
+    return ["count", "number", "duration", "amount", "bytes"].includes(plot.x.kind) ? `${plot.x.title} ${text}` : text;
   }
 
   function facts(row) {
@@ -100,6 +101,11 @@ function drawPlot(tools, figure, plot) {
     return (number) => number === 0 ? "0" : `${(number / scale).toLocaleString("en", {maximumFractionDigits: 6})} ${unit}`;
   }
 
+  // Along a logarithmic axis each number has the unit that fits it.
+  function fitting(kind, number) {
+    return ticks(kind, number)(number);
+  }
+
   // Both ends of a name tell most.
   function bothEnds(count) {
     const head = Math.ceil((count - 1) / 2);
@@ -114,7 +120,8 @@ function drawPlot(tools, figure, plot) {
       axisLabel: {color: shade("--soft"), hideOverlap: true, width: wide, overflow: "truncate"},
     };
     looks.axisLabel.formatter = given.type === "category" ? bothEnds(Math.floor(wide / LETTER)) : ticks(kind, most);
-    if (!plot.points) return {...given, ...looks};
+    if (given.type === "log") looks.axisLabel.formatter = (number) => fitting(kind, number);
+    if (!plot.points && !plot.curves) return {...given, ...looks};
     const named = {name: title, nameLocation: "middle", nameTextStyle: {color: shade("--soft")}};
     return {...given, ...looks, ...named, nameGap: wide > 60 ? 26 : 24, logBase: 10};
   }
@@ -122,7 +129,8 @@ function drawPlot(tools, figure, plot) {
   function draw() {
     const {xAxis, yAxis, series, ...others} = plot.option;
     const narrow = box.clientWidth < 600;
-    const most = Math.max(0, ...sums());
+    const most = plot.stretches ? Math.max(0, ...series.flatMap((one) => one.data.map((mark) => mark[3]))) : Math.max(0, ...sums());
+    const alone = plot.points || plot.stretches;
     const along = plot.x.values.length && plot.x.kind === "duration" ? Number(series[0].data.at(-1)[placeAt]) : 0;
     const [xOf, yOf] = plot.across ? [[plot.y, most], [plot.x, along]] : [[plot.x, along], [plot.y, most]];
     const soft = shade("--soft");
@@ -131,17 +139,18 @@ function drawPlot(tools, figure, plot) {
       animation: false,
       textStyle: {fontFamily: getComputedStyle(document.body).fontFamily},
       grid: {left: 4, right: 18, top: series.length > 1 ? 34 : 14, bottom: others.dataZoom ? 32 : 4,
-             outerBoundsMode: "same", outerBoundsContain: plot.points ? "all" : "axisLabel"},
+             outerBoundsMode: "same", outerBoundsContain: plot.points || plot.curves ? "all" : "axisLabel"},
       legend: {show: series.length > 1, data: series.map((one) => one.name), type: "scroll", left: 0, top: 0, textStyle: {color: shade("--ink")},
                pageTextStyle: {color: soft}, inactiveColor: soft, itemWidth: 12, itemHeight: 12},
-      tooltip: {trigger: plot.points ? "item" : "axis", confine: true, className: "told", axisPointer: {type: "shadow"}, transitionDuration: 0,
+      tooltip: {trigger: alone ? "item" : "axis", confine: true, className: "told", axisPointer: {type: "shadow"}, transitionDuration: 0,
                 backgroundColor: shade("--card"), borderColor: shade("--line"), textStyle: {color: shade("--ink"), fontSize: 12},
-                extraCssText: "white-space: normal; max-width: 420px; overflow-wrap: anywhere;", formatter: (marks) => tip((plot.points ? marks : marks[0]).value[placeAt])},
+                extraCssText: "white-space: normal; max-width: 420px; overflow-wrap: anywhere;", formatter: (marks) => tip((alone ? marks : marks.find((mark) => mark.value.length > 2)).value[placeAt])},
       xAxis: axis(xAxis, ...xOf, narrow ? 60 : 160),
       yAxis: axis(yAxis, ...yOf, plot.across ? (narrow ? 130 : 220) : 90),
-      series: [...roofs(narrow), ...series.map((one, group) => ({
+      series: [...roofs(narrow), ...band(), ...series.map((one, group) => ({
         ...one,
-        symbolSize: one.sizes && ((_, mark) => one.sizes[mark.dataIndex]),
+        renderItem: plot.stretches && stretch,
+        symbolSize: one.sizes ? (_, mark) => one.sizes[mark.dataIndex] : one.symbolSize,
         itemStyle: {color: colour(group), opacity: plot.points ? 0.8 : 1},
         lineStyle: {color: colour(group), width: 1.5},
         markArea: one.markArea && {
@@ -162,11 +171,29 @@ function drawPlot(tools, figure, plot) {
   // Lines behind the points; the text of each stands at its last corner.
   function roofs(narrow) {
     return plot.roofs.map(({name, data}) => ({
-      name, data, type: "line", silent: true, showSymbol: false, tooltip: {show: false}, clip: true,
+      name, data, type: "line", silent: true, showSymbol: false, labelLayout: {moveOverlap: "shiftY"}, tooltip: {show: false}, clip: true,
       lineStyle: {color: shade("--soft"), width: 1.2, type: "dashed"},
       endLabel: {show: true, formatter: name, color: shade("--ink"), fontSize: narrow ? 10 : 11, align: "right",
                  verticalAlign: "bottom", offset: [-4, -3], width: narrow ? 150 : 320, overflow: "truncate"},
     }));
+  }
+
+  // What lies between the least and the most: the second line stands on the first.
+  function band() {
+    if (!plot.band.length) return [];
+    const looks = {type: "line", stack: "band", silent: true, showSymbol: false, lineStyle: {opacity: 0}, tooltip: {show: false}};
+    return [
+      {...looks, data: plot.band.map(([place, least]) => [place, least])},
+      {...looks, data: plot.band.map(([place, least, most]) => [place, most - least]), areaStyle: {color: colour(0), opacity: 0.18}},
+    ];
+  }
+
+  function stretch({coordSys}, api) {
+    const [left, middle] = api.coord([api.value(0), api.value(1)]);
+    const [right] = api.coord([api.value(3), api.value(1)]);
+    const height = 0.7 * api.size([0, 1])[1];
+    const shape = echarts.graphic.clipRectByRect({x: left, y: middle - height / 2, width: Math.max(0.6, right - left), height}, coordSys);
+    return shape && {type: "rect", shape, style: {fill: api.visual("color")}};
   }
 
   function sums() {
@@ -186,7 +213,7 @@ function drawPlot(tools, figure, plot) {
     const [row] = rows.get(place);
     const group = plot.groups[row];
     const dataIndex = plot.option.series[group].data.findIndex((mark) => mark[2] === row);
-    chart.dispatchAction({type: "showTip", seriesIndex: group + plot.roofs.length, dataIndex});
+    chart.dispatchAction({type: "showTip", seriesIndex: group + behind, dataIndex});
     said.textContent = inWords(place);
   }
 

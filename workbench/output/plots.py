@@ -17,6 +17,8 @@ MOST_ROWS: Mapping[str, int] = {
     "levels": 100_000,
     "areas": 100_000,
     "points": 2_000,
+    "curves": 1_000,
+    "stretches": 5_000,
 }
 """How many rows each kind of plot draws, so that a page stays small for any trace."""
 _CELLS = 100
@@ -33,7 +35,12 @@ _AXES: Mapping[str, Mapping[str, object]] = {
     "levels": {"type": "value", "scale": True},
     "areas": {"type": "value", "scale": True},
     "points": {"type": "log"},
+    "curves": {"type": "log", "min": "dataMin", "max": "dataMax"},
+    "stretches": {"type": "category"},
 }
+_LOGARITHMIC = ("points", "curves")
+_IN_ROWS = ("bars", "stretches")
+"""Kinds of plots whose `x` are names."""
 
 
 def plot_height(plot: Plot) -> int:
@@ -54,13 +61,15 @@ def plot_data(plot: Plot, names: ShownNames) -> Mapping[str, object]:
     """Collect what plots.js needs: `option` for the library, and the rows that it describes."""
     rows = plot.frame.head(MOST_ROWS[plot.kind])
     along = _AXES[plot.kind]
-    if plot.kind == "bars":
+    if plot.kind in _IN_ROWS:
         along = _categories(rows, plot, names)
-    values = {"type": "log" if plot.kind == "points" else "value"}
+    values: Mapping[str, object] = {"type": "log" if plot.kind == "points" else "value"}
+    if plot.kind == "curves":
+        values = {"type": "value", "scale": True}
     upright = {"xAxis": along, "yAxis": values}
     turned = {"xAxis": values, "yAxis": {**along, "inverse": True}}
     option = {**(turned if plot.across else upright), "series": _series(rows, plot, names)}
-    if plot.kind != "points" and rows[plot.x.field].nunique() > _ZOOMED:
+    if plot.kind not in _LOGARITHMIC and rows[plot.x.field].nunique() > _ZOOMED:
         option["dataZoom"] = _zoom()
     return {
         "option": option,
@@ -68,6 +77,9 @@ def plot_data(plot: Plot, names: ShownNames) -> Mapping[str, object]:
         "said": f"{plot.title}. {_in_words(rows, plot, names)}",
         "across": plot.across,
         "points": plot.kind == "points",
+        "curves": plot.kind == "curves",
+        "stretches": plot.kind == "stretches",
+        "band": _band(rows, plot),
         "roofs": [{"name": text, "data": list(corners)} for text, corners in plot.roofs.items()],
         "height": plot_height(plot),
         "x": {"title": plot.x.title, "kind": plot.x.kind, "values": _texts(rows, plot.x, names)},
@@ -86,7 +98,7 @@ def _categories(rows: pd.DataFrame, plot: Plot, names: ShownNames) -> dict[str, 
 def _series(rows: pd.DataFrame, plot: Plot, names: ShownNames) -> list[dict[str, object]]:
     """Make one series for each colour; a mark is its place along the axis, its value and its row."""
     codes, groups = _groups(rows, plot)
-    if plot.kind == "bars":
+    if plot.kind in _IN_ROWS:
         places: Sequence[Any] = pd.factorize(rows[plot.x.field], use_na_sentinel=False)[0].tolist()
     else:
         places = _numbers(rows[plot.x.field])
@@ -101,6 +113,11 @@ def _series(rows: pd.DataFrame, plot: Plot, names: ShownNames) -> list[dict[str,
             one |= {"type": "line", "showSymbol": False, "step": "end"}
         elif plot.kind == "areas":
             one |= {"type": "line", "showSymbol": False, "step": "end", "stack": "all", "areaStyle": {}}
+        elif plot.kind == "stretches":
+            one |= {"type": "custom", "data": [_from_begin(mark, rows[plot.begin]) for mark in data]}
+            one |= {"encode": {"x": [0, 3], "y": 1}, "clip": True}
+        elif plot.kind == "curves":
+            one |= {"type": "line", "symbol": "circle", "symbolSize": 7, "showAllSymbol": True}
         elif plot.kind == "points":
             one |= {"type": "scatter", "sizes": _sizes(rows[codes == group], rows, plot)}
         else:
@@ -114,6 +131,21 @@ def _series(rows: pd.DataFrame, plot: Plot, names: ShownNames) -> list[dict[str,
         spans = [[{"name": text, "xAxis": first}, {"xAxis": last}] for text, first, last in plot.spans]
         found[0]["markArea"] = {"silent": True, "data": spans}
     return found
+
+
+def _band(rows: pd.DataFrame, plot: Plot) -> list[list[Any]]:
+    """List the least and the most at each place of curves; empty where they have none."""
+    if not plot.between:
+        return []
+    columns = (_numbers(rows[name]) for name in (plot.x.field, *plot.between))
+    return [list(one) for one in zip(*columns, strict=True) if None not in one]
+
+
+def _from_begin(mark: list[Any], begins: "pd.Series[Any]") -> list[Any]:
+    """Write a lying stretch as its begin, its row in the plot, its row in the table and its end."""
+    length, place, row = mark
+    begin = int(begins.iloc[row])
+    return [begin, place, row, begin + length]
 
 
 def _sizes(some: pd.DataFrame, rows: pd.DataFrame, plot: Plot) -> list[float]:

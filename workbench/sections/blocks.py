@@ -10,7 +10,7 @@ from tracegraph.workbench.findings.recommendations import Recommendation
 
 _NumberKind = Literal["duration", "share", "count", "number", "bytes", "bandwidth", "amount", "times"]
 Kind = Literal["text", "prose", "name", "lines"] | _NumberKind
-PlotKind = Literal["bars", "lines", "levels", "areas", "points"]
+PlotKind = Literal["bars", "lines", "levels", "areas", "points", "curves", "stretches"]
 Tone = Literal["", "good", "warning", "error", "note"]
 
 
@@ -160,7 +160,9 @@ class Plot:
 
     Bars of the same `x` are stacked. Lines need numbers in `x`; levels are lines that stay at a `y` until the
     next `x`; areas are levels that are stacked, and each `x` has a row of every colour. Points need numbers
-    above 0, since both their axes are logarithmic.
+    above 0, since both their axes are logarithmic. Curves are lines over numbers above 0, whose axis is
+    logarithmic, with their points; `between`: the fields with the least and the most that a point may be.
+    Stretches lie in a row for each `x`; each begins at the field `begin`, ns, and is as long as its `y`.
 
     `title` says what the plot shows, also to those who cannot see it. `colour`: the field whose values are
     drawn in different colours, and `colours` which ones: a `Tone` or `#rrggbb` by value, in the legend's
@@ -184,6 +186,8 @@ class Plot:
     size: str = ""
     roofs: Mapping[str, Sequence[tuple[float, float]]] = field(default_factory=dict)
     spans: Sequence[tuple[str, int, int]] = ()
+    between: tuple[str, str] | None = None
+    begin: str = ""
 
     @property
     def columns(self) -> Sequence[Column]:
@@ -201,6 +205,11 @@ class Advice:
     def first(self, count: int) -> "Advice":
         """Keep the first pieces, and count the others."""
         return Advice(self.found[:count], self.more + max(0, len(self.found) - count))
+
+
+def filled(frame: pd.DataFrame, columns: Sequence[Column]) -> Sequence[Column]:
+    """Keep the columns for which any row has a value."""
+    return [one for one in columns if frame[one.field].notna().any()]
 
 
 def exact_rows(frame: pd.DataFrame) -> pd.DataFrame:

@@ -29,7 +29,8 @@ OPEN = (ANSWER, TIME)
 class Scope:
     """What a report is about: a run of `ranks`, its window or that of a part; `drawn`: for a page, too.
 
-    `job`: what the user says of it.
+    `job`: what the user says of it. `communicates`: whether ranks communicate in it, as far as a look at it
+    tells: what is only about that is not asked where they do not.
     """
 
     run: str
@@ -38,6 +39,7 @@ class Scope:
     drawn: bool
     ranks: int = 1
     job: Job = NOTHING_SAID
+    communicates: bool = True
 
     @property
     def length_ns(self) -> int:

@@ -113,7 +113,9 @@ def _repeats(names: list[str], talks: npt.NDArray[np.bool_]) -> tuple[int, int, 
         length = int(distances[often.argmax()])
         start, covered = _longest_run(symbols, length)
         is_most = covered >= _LEAST_PART * len(symbols)
-        if is_most and covered // length >= _FEWEST_TIMES and talks[start : start + length].any():
+        own = talks[start : start + length]
+        # Messages of a pipeline that follow each other are no layers: these compute, too.
+        if is_most and covered // length >= _FEWEST_TIMES and own.any() and not own.all():
             found.append((length, start, covered))
     if not found:
         return None

@@ -9,12 +9,13 @@ from tracegraph.queries.shapes.parallel.bucket_sizes import (
 )
 from tracegraph.queries.shapes.parallel.gathers import GATHER_COLUMNS, GATHER_VALUES, gathers
 from tracegraph.queries.shapes.parallel.layer_communication import LAYER_COLUMNS, layer_communication
-from tracegraph.queries.shapes.parallel.pipeline import (
-    MESSAGES,
-    PIPELINE_COLUMNS,
-    PIPELINE_PARAMETERS,
-    pipeline,
+from tracegraph.queries.shapes.parallel.pipeline import PIPELINE_COLUMNS, PIPELINE_PARAMETERS, pipeline
+from tracegraph.queries.shapes.parallel.pipeline_timeline import (
+    TIMELINE_COLUMNS,
+    TIMELINE_PARAMETERS,
+    pipeline_timeline,
 )
+from tracegraph.queries.shapes.parallel.stages import MESSAGES
 from tracegraph.vocabulary.python_frames import MODULE
 
 _LAUNCHED = {"talking": MESSAGES["talking"], "modules": MODULE}
@@ -27,6 +28,15 @@ PARALLEL = (
         pipeline,
         fixed={**MESSAGES, "rank": None},
         parameters=PIPELINE_PARAMETERS,
+    ),
+    Derived(
+        "pipeline_timeline",
+        "What each stage of a pipeline does when, in the step of middle length: passes, transfers, waits.",
+        ("stage_work", "steps", "phases"),
+        TIMELINE_COLUMNS,
+        pipeline_timeline,
+        fixed={**MESSAGES, "rank": None},
+        parameters=TIMELINE_PARAMETERS,
     ),
     Derived(
         "layer_communication",
