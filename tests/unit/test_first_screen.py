@@ -54,11 +54,11 @@ def test_the_title_says_the_run_its_length_and_the_trust_in_the_input() -> None:
         printed(findings)[0] == "Run tiny-0a1b2c3d: 1 rank, 2.000 µs, no errors or warnings about the input"
     )
     rows = [
-        {"code": "a", "level": level, "count": 1, "message": "m"} for level in ("error", "warning", "warning")
+        {"code": "a", "level": level, "count": 2, "message": "m"} for level in ("error", "warning", "warning")
     ]
     doubtful = replace(findings, details=replace(findings.details, integrity=rows))
     assert printed(doubtful)[0].endswith(": 1 rank, 2.000 µs, 1 error and 2 warnings about the input")
-    told = "1 error and 2 warnings (a in 3 files), the first: 1 m"
+    told = "1 error and 2 warnings (a in 3 files), the first: 2 m"
     assert any("input" in line and told in line for line in printed(doubtful))
 
 

@@ -55,8 +55,9 @@ def _told(rows: Sequence[Mapping[str, object]]) -> str:
     listed = ", ".join(code if count == 1 else f"{code} in {count} files" for code, count in codes.items())
     worst = next(row for level in DOUBTFUL for row in rows if row["level"] == level)
     message = label(str(worst["message"]).partition(_PLACE)[0], _MESSAGE_CELLS)
-    which = ", the first" if len(rows) > 1 else ""
-    return f"{counted} ({listed}){which}: {int(str(worst['count'])):,} {message}"
+    which, cases = ", the first" if len(rows) > 1 else "", int(str(worst["count"]))
+    # Messages are about several cases.
+    return f"{counted} ({listed}){which}: {f'{cases:,} {message}' if cases > 1 else message}"
 
 
 SECTION = Section(2, "Verdict", _content, in_short=True, group=ANSWER)
