@@ -38,6 +38,8 @@ ON_TENSOR_CORES = re.compile(
 
 Libraries name the instruction, as `s16816` and `hmma`. A kernel of another library may use them unnamed.
 """
+PLAIN_FLOAT32 = re.compile(r"(?<![a-z0-9])(sgemm|scudnn)|simt_sgemm|ffma", re.IGNORECASE)
+"""Names of products in float32 on plain units: of cuBLAS, cuDNN and CUTLASS."""
 
 
 @dataclass(frozen=True)

@@ -70,7 +70,7 @@ def test_what_kernels_compute_is_shared_by_their_time() -> None:
         (
             "float32 products",
             "NVIDIA A100-SXM4-80GB",
-            {**GEMM, "work": None, "dtype": None},
+            {**ADD, "work": None, "dtype": None},
             "record_shapes=True",
         ),
         ("small products", "NVIDIA A100-SXM4-80GB", {**GEMM, "flops": None}, "record_shapes=True"),
@@ -89,6 +89,13 @@ def test_what_cannot_be_told_says_what_to_record(
     assert row["state"] == "not judged"
     assert pd.isna(row["value"])
     assert says in row["note"]
+
+
+def test_names_of_kernels_tell_float32_products_without_operators() -> None:
+    of_none = {"work": None, "dtype": None}
+    row = asked({**GEMM, **of_none, "gpu_ns": 30}, {**ADD, **of_none, "gpu_ns": 70}).loc["float32 products"]
+    assert row[["value", "state"]].tolist() == [0.3, "failed"]
+    assert row["note"].startswith("By the names of kernels")
 
 
 def test_a_part_of_the_work_makes_the_share_a_least_value() -> None:

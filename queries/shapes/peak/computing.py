@@ -13,7 +13,7 @@ from tracegraph.queries.shapes.peak.lacking import KNOWN_ENOUGH
 from tracegraph.queries.shapes.peak.products import Devices
 from tracegraph.queries.shapes.roofline import MEMORY, bound_by
 from tracegraph.vocabulary.device_peaks import Peaks, find_peaks, has_tensor_cores
-from tracegraph.vocabulary.kernel_types import ON_TENSOR_CORES
+from tracegraph.vocabulary.kernel_types import ON_TENSOR_CORES, PLAIN_FLOAT32
 from tracegraph.vocabulary.work_kinds import ON_MATRIX_UNITS
 
 Row = Mapping[str, Any]
@@ -21,6 +21,7 @@ _PLAIN, _SMALL_NS, _NS_PER_S = "float32", 10_000, 1e9
 _NO_SHAPES = "Operators, or the shapes of their inputs, are not in the file: record with record_shapes=True."
 _NO_NAME = "The file does not name the GPU, so nobody can tell whether it has tensor cores: give --device."
 _NO_PEAK = "The peak of the GPU is not known here: give --device, or --peak in TFLOP/s."
+_BY_NAMES = "By the names of kernels; the file does not tell the types of operators."
 _AT_LEAST = "At least, as FLOPs and bytes of some of the computing time are not known."
 
 
@@ -58,10 +59,13 @@ def _lacks_cores(work: pd.DataFrame) -> Untold | None:
 
 
 def _in_float32(work: pd.DataFrame) -> Value | Untold:
-    products = work["is_product"] & work["dtype"].notna()
-    if not products.any():
+    """Measure products in float32 on plain units, by the types of operators, else by the names of kernels."""
+    typed = work["is_product"] & work["dtype"].notna()
+    named = ~typed & work["name"].map(lambda one: PLAIN_FLOAT32.search(one) is not None).astype(bool)
+    if not typed.any() and not named.any():
         return Untold(_NO_SHAPES)
-    return Value(_share(work, products & work["dtype"].eq(_PLAIN) & ~work["on_cores"]))
+    plain = named | (typed & work["dtype"].eq(_PLAIN))
+    return Value(_share(work, plain & ~work["on_cores"]), None if typed.any() else _BY_NAMES)
 
 
 def _small(work: pd.DataFrame, devices: Devices) -> Value | Untold:
