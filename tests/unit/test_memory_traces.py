@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tracegraph.base.errors import InputError
 from tracegraph.cli.main import main
@@ -195,6 +197,10 @@ def test_checkpointed_layers_are_there_again_before_their_own_backward(tmp_path:
     fix = by_name(found)["checkpoint Layer"]
     assert (fix.peak_bytes, fix.saved_bytes) == (100 + 10 + 500 + 30, 80)
     assert "checkpoint Net" not in by_name(found)
+    forward_only = [one for one in (*FRAMES, *OTHERS, *rows) if one["ts"] < 50]
+    (found,) = recorded(tmp_path, forward_only)
+    assert (found.peak.bytes, found.peak_phase) == (2 * 110, "forward")
+    assert by_name(found)["checkpoint Layer"].saved_bytes == 100
 
 
 def test_without_stacks_checkpointing_is_not_offered_and_the_page_says_why(tmp_path: Path) -> None:
@@ -204,6 +210,31 @@ def test_without_stacks_checkpointing_is_not_offered_and_the_page_says_why(tmp_p
     words = [block.text for block in memory_blocks(found, fixes) if isinstance(block, Words)]
     assert words[-1].startswith("Checkpointing is not among them")
     assert classes(found)["activation"] == 110
+
+
+ACTIONS = st.lists(st.tuples(st.integers(0, 5), st.integers(1, 10_000)), min_size=1, max_size=40)
+
+
+@settings(deadline=None, max_examples=15)
+@given(actions=ACTIONS, cut=st.integers(0, 39))
+def test_the_level_is_what_totals_state_wherever_the_recording_begins(
+    tmp_path_factory: pytest.TempPathFactory, actions: list[tuple[int, int]], cut: int
+) -> None:
+    """An allocator that gives out freed addresses again; the rows before `cut` were not recorded."""
+    sizes: dict[int, int] = {}
+    rows, totals = [], []
+    for ts, (which, size) in enumerate(actions, 1):
+        if which in sizes:
+            changed = -sizes.pop(which)
+        else:
+            sizes[which] = changed = size
+        totals.append(sum(sizes.values()))
+        rows.append(row(ts, changed, totals[-1], which))
+    recorded_rows = rows[cut:] or rows
+    path = tmp_path_factory.mktemp("levels")
+    (found,) = recorded(path, [span("main.py(1): main", 0, 100), *recorded_rows])
+    level = found.running.drop(columns="at_ns").sum(axis=1).reindex(range(-1, len(recorded_rows)))
+    assert level.ffill().fillna(0).iloc[1:].tolist() == totals[-len(recorded_rows) :]
 
 
 @pytest.mark.parametrize(

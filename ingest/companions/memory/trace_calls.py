@@ -30,7 +30,7 @@ def calls_in(trace: TraceFile, stacks: Mapping[int, Stack], at_ns: Ints) -> pd.D
     threads = _threads(trace)
     steps = np.flatnonzero(engine & numbered)
     steps = steps[np.lexsort((start[steps], number[steps]))]
-    for thread in np.unique(threads[called]).tolist():
+    for thread in np.unique(threads[called]).tolist() if len(steps) else ():
         mine = threads[called] == thread
         operators = np.flatnonzero(~engine & numbered & (threads == thread))
         operators = operators[np.argsort(start[operators], kind="stable")]
@@ -39,9 +39,10 @@ def calls_in(trace: TraceFile, stacks: Mapping[int, Stack], at_ns: Ints) -> pd.D
         some = after > first
         lowest, highest = (number[operators[place[some]]] for place in (first, after - 1))
         place = np.searchsorted(number[steps], highest, "right") - 1
-        found = (place >= 0) & (number[steps[place]] >= lowest)
         begin = np.searchsorted(at_ns, start[steps[place]], "left")
         rows = np.flatnonzero(mine)[some]
+        # Each thread numbers its own operators: what ran before the call ended belongs to another thread's.
+        found = (place >= 0) & (number[steps[place]] >= lowest) & (begin > last[rows])
         backward[rows[found]] = begin[found]
     return pd.DataFrame({"end": last, "backward": backward}, index=called)
 

@@ -55,7 +55,8 @@ def lives_in(trace: TraceFile) -> list[Lives]:
 def _lives(trace: TraceFile, rows: pd.DataFrame, stacks: Mapping[int, Stack]) -> Lives:
     born = rows["bytes"] > 0
     entries = rows.assign(action=np.where(born, ALLOCATED, FREED), bytes=rows["bytes"].abs())
-    blocks = pd.concat([blocks_of(entries, _NONE_ACTIVE), _from_before(rows, entries)], ignore_index=True)
+    known = blocks_of(entries, _NONE_ACTIVE)
+    blocks = pd.concat([known, _from_before(rows, known)], ignore_index=True)
     at_ns = rows["at_ns"].to_numpy(dtype=np.int64)
     mine = {number: stacks[number] for number in rows["stack"].unique().tolist()}
     marks = marks_in(trace, at_ns)
@@ -73,13 +74,12 @@ def _lives(trace: TraceFile, rows: pd.DataFrame, stacks: Mapping[int, Stack]) ->
     )
 
 
-def _from_before(rows: pd.DataFrame, entries: pd.DataFrame) -> pd.DataFrame:
-    """Make one block of what the first total says beyond the blocks that the recording frees."""
+def _from_before(rows: pd.DataFrame, known: pd.DataFrame) -> pd.DataFrame:
+    """Make one block of what the first total says beyond the `known` blocks that the recording frees."""
     first = rows[rows["allocated"].notna()].head(1)
     if first.empty:
         return pd.DataFrame()
     place = int(first.index[0])
-    known = blocks_of(entries, _NONE_ACTIVE)
     old = int(known.loc[known["begin"] == BEFORE, "bytes"].sum())
     change = int(rows["bytes"].iloc[: place + 1].sum())
     beyond = int(first["allocated"].iloc[0]) - change - old
