@@ -91,6 +91,7 @@ MEMORY_SCHEMA = pa.schema(
         pa.field("bytes", pa.int64(), nullable=False),  # negative if they are freed
         pa.field("allocated", pa.int64()),  # "Total Allocated" and "Total Reserved" of the device after it
         pa.field("reserved", pa.int64()),
+        pa.field("address", pa.int64()),  # of the block, where the file states it
     ]
 )
 """Memory rows (`[memory]`, of profile_memory=True) by time, those of one moment as in the file.

@@ -5,7 +5,7 @@ import sys
 
 from tracegraph.vocabulary.categories import Role, has_role
 
-_FRAME = re.compile(r"(?P<file>.+?)\(\d+\): (?P<function>.+)", re.DOTALL)
+_FRAME = re.compile(r"(?P<file>.+?)\((?P<line>\d{1,9})\): (?P<function>.+)", re.DOTALL)
 _LIBRARY = re.compile(r"(^|/)(site-packages|dist-packages|python\d\.\d+)/|^<frozen ")
 _PACKAGES = frozenset(
     {
@@ -36,6 +36,12 @@ def is_library(name: str, category: str) -> bool:
     package = file.partition("/")[0]
     stem = package.removesuffix(".py")
     return bool(_LIBRARY.search(file)) or package in _PACKAGES or stem in sys.stdlib_module_names
+
+
+def frame_parts(name: str) -> tuple[str, int, str] | None:
+    """Split the name of a Python function's frame into file, line and function; None for any other name."""
+    found = _FRAME.fullmatch(name)
+    return None if found is None else (found["file"], int(found["line"]), found["function"])
 
 
 def module_class(name: str) -> str:

@@ -1,4 +1,4 @@
-"""`tracegraph memory`: what fills the memory of a device, from snapshots and timelines alone."""
+"""`tracegraph memory`: what fills the memory of a device, from snapshots, timelines and traces."""
 
 import json
 from pathlib import Path
@@ -32,8 +32,10 @@ from tracegraph.workbench.memory.page import memory_page
 def memory(files: tuple[Path, ...], form: str, gpus: int, output: Path | None, limits: Limits) -> None:
     """Say what fills the memory at its peak, where that was allocated, and what lowers the peak.
 
-    FILE is a snapshot of the CUDA allocator (torch.cuda.memory._dump_snapshot) or a memory timeline of
-    PyTorch's profiler (export_memory_timeline, .raw.json.gz). Nothing is stored and no database is needed.
+    FILE is a snapshot of the CUDA allocator (torch.cuda.memory._dump_snapshot), a memory timeline of
+    PyTorch's profiler (export_memory_timeline, .raw.json.gz), or a trace that it recorded with
+    profile_memory=True, and with_stack=True for sources and checkpointing. Nothing is stored and no database
+    is needed.
     """
     recordings = (one for file in files for one in read_recordings(file, limits))
     found = [(one, memory_fixes(one, gpus)) for one in recordings]

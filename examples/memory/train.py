@@ -1,4 +1,4 @@
-"""Records the memory of a small training on the CPU: a timeline of PyTorch's classes, of which each is known.
+"""Records the memory of a small training on the CPU: a timeline and a trace, of which each class is known.
 
     python train.py FOLDER [--checkpoint] [--half]
 

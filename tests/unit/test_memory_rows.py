@@ -58,7 +58,7 @@ def test_rows_are_read_in_order_of_time(read_document: Read) -> None:
         row(3, -4, 3),
         span("op", 1, 9),
         row("2.5", "7", "7", **{"Total Reserved": None}),
-        row(2.5, 8, 8, **CPU),
+        row(2.5, 8, 8, **CPU, Addr=1 << 46),
         {"ph": "i", "name": "other", "ts": 1},
         deviceProperties=properties,
     )
@@ -71,6 +71,7 @@ def test_rows_are_read_in_order_of_time(read_document: Read) -> None:
         "bytes": [7, 8, -4],
         "allocated": [7, 8, 3],
         "reserved": [None, 900, 900],
+        "address": [None, 1 << 46, None],
     }
     assert (trace.device_memory, trace.devices) == ([None, 5], ["b", "no id"])
     assert trace.other_phases == {"i": 1}

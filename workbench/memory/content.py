@@ -7,8 +7,7 @@ from pathlib import PurePath
 import pandas as pd
 
 from tracegraph.ingest.companions.memory.fixes import MemoryFix
-from tracegraph.ingest.companions.memory.pools import ALL
-from tracegraph.ingest.companions.memory.recording import TIMELINE, Recording
+from tracegraph.ingest.companions.memory.recording import TRACE, Recording
 from tracegraph.queries.shapes.frame_rows import records
 from tracegraph.vocabulary.memory import (
     ACTIVATION,
@@ -22,6 +21,8 @@ from tracegraph.vocabulary.memory import (
     PARAMETER,
     TEMPORARY,
 )
+from tracegraph.workbench.memory.allocator import failure_blocks, places, pool_blocks
+from tracegraph.workbench.memory.notes import class_note, label_blocks, missing_modules, place_of_peak
 from tracegraph.workbench.sections.blocks import Block, Column, Plot, Table, Words
 from tracegraph.workbench.text.text import format_bytes, format_ns, format_share
 
@@ -54,17 +55,7 @@ _SOURCES = (
     Column("bytes", "bytes", "bytes"),
     Column("share", "of the peak", "share"),
     Column("blocks", "blocks", "count"),
-    Column("module", "inside calls of modules at", roomy=True),
-)
-_POOLS = (
-    Column("pool", "pool"),
-    Column("reserved_bytes", "reserved", "bytes"),
-    Column("allocated_bytes", "allocated", "bytes"),
-    Column("requested_bytes", "requested", "bytes"),
-    Column("rounding_bytes", "rounding", "bytes", roomy=True),
-    Column("free_segment_bytes", "cached whole", "bytes"),
-    Column("split_free_bytes", "split free", "bytes"),
-    Column("largest_free_bytes", "largest free", "bytes"),
+    Column("module", "inside calls of modules", roomy=True),
 )
 _FIXES = (
     Column("what", "what to do", "prose"),
@@ -72,20 +63,12 @@ _FIXES = (
     Column("saved_bytes", "saves", "bytes"),
     Column("_costs", "what it costs", "prose"),
 )
-_FAILED = (
-    Column("bytes", "asked for", "bytes"),
-    Column("device_free_bytes", "free on the device", "bytes"),
-    Column("used_bytes", "in use", "bytes"),
-    Column("cached_bytes", "cached", "bytes"),
-    Column("largest_class", "most of it"),
-    Column("largest_class_bytes", "bytes", "bytes"),
-    Column("_place", "asked at"),
-)
 
 
 def memory_title(recording: Recording) -> str:
     """Name the recording: its file, and its device where that is known."""
-    device = "" if recording.device is None else f", device {recording.device}"
+    unknown = ", CPU" if recording.kind == TRACE else ""
+    device = unknown if recording.device is None else f", device {recording.device}"
     return f"Memory: {PurePath(recording.path).name}{device}"
 
 
@@ -97,8 +80,10 @@ def memory_blocks(recording: Recording, fixes: Sequence[MemoryFix]) -> list[Bloc
         *level_blocks(recording.over_time, recording.peak.bytes, recording.phases()),
         *class_blocks(recording.classes()),
         *source_blocks(recording.sources()),
+        *label_blocks(recording),
         *pool_blocks(recording.pools),
         *_fix_blocks(fixes),
+        *missing_modules(recording),
     ]
 
 
@@ -109,9 +94,10 @@ def memory_row(recording: Recording, fixes: Sequence[MemoryFix]) -> dict[str, ob
         "sha256": recording.sha256,
         "kind": recording.kind,
         "device": recording.device,
-        "peak": asdict(recording.peak),
+        "peak": {**asdict(recording.peak), "step": recording.peak_step, "phase": recording.peak_phase},
         "classes": records(recording.classes()),
         "sources": records(recording.sources()),
+        "labels": records(recording.labels),
         "pools": records(recording.pools),
         "failed": records(recording.failed),
         "fixes": [asdict(fix) for fix in fixes],
@@ -124,18 +110,10 @@ def _peak(recording: Recording) -> str:
     known = recording.running["at_ns"].dropna()
     if peak.at_ns is not None:
         when = f"{format_ns(peak.at_ns - int(known.iloc[0]))} after the recording begins"
-        if recording.lives is not None:
-            steps = recording.lives.steps
-            inside = steps[(steps["begin"] <= peak.place) & (steps["end"] >= peak.place)]
-            when += "".join(f", in {name}" for name in inside["name"])
-    told = (
-        "The file holds PyTorch's own classes."
-        if recording.kind == TIMELINE
-        else "A snapshot does not hold classes: they are inferred, each by the rule that is said beside it."
-    )
+        when += place_of_peak(recording)
     return (
         f"Most memory is in use {when}: {format_bytes(peak.bytes)}, of which {first['class']} is "
-        f"{format_share(float(first['share']))}. {told}"
+        f"{format_share(float(first['share']))}. {class_note(recording)}"
     )
 
 
@@ -144,14 +122,6 @@ def class_blocks(rows: pd.DataFrame) -> Iterator[Block]:
     sure = [f" ({format_share(one)} sure)" if 0 < one < 1 else "" for one in rows["confidence"]]
     told = rows.assign(_told=rows["told_by"] + sure)
     yield Table(told, _CLASSES, "What fills the memory at its peak:")
-
-
-def _places(rows: pd.DataFrame) -> list[str]:
-    return [
-        f"{PurePath(file).name}:{line} {function}" if isinstance(file, str) else str(function)
-        if isinstance(function, str) else "not recorded"
-        for file, line, function in zip(rows["file"], rows["line"], rows["function"], strict=True)
-    ]  # fmt: skip
 
 
 def level_blocks(
@@ -184,7 +154,7 @@ def source_blocks(rows: pd.DataFrame) -> Iterator[Block]:
             "The file has no call stacks: where memory was allocated is unknown. A snapshot has them."
         )
         return
-    named = rows.assign(_place=_places(rows))
+    named = rows.assign(_place=places(rows))
     yield Plot(
         "Memory of the peak by where it was allocated",
         named[named["_place"].isin(named["_place"].drop_duplicates().head(_MOST_DRAWN))],
@@ -193,34 +163,10 @@ def source_blocks(rows: pd.DataFrame) -> Iterator[Block]:
         Column("bytes", "memory", "bytes"),
         colour="class",
         colours={name: _COLOURS.get(name, _OTHER_COLOUR) for name in MEMORY_CLASSES},
-        told=(Column("module", "inside calls at"),),
+        told=(Column("module", "inside calls of modules"),),
         across=True,
     )
     yield Table(named.head(_MOST_SOURCES), _SOURCES, "Where it was allocated, the user's own line:")
-
-
-def pool_blocks(rows: pd.DataFrame) -> Iterator[Block]:
-    """Show what the allocator holds, in the columns of `memory_pools`."""
-    if rows.empty:
-        return
-    whole = rows[rows["pool"] == ALL].iloc[0]
-    note = (
-        f"{format_share(float(whole['unused_share']))} of what is reserved is not allocated; most of that is "
-        f"cached, and can be used again. Lost to fragmentation are the free parts of segments in use: "
-        f"{format_share(float(whole['fragmentation']))}."
-    )
-    if whole["split_free_bytes"] and not whole["expandable"]:
-        note += (
-            f" PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True lets larger blocks use those "
-            f"{format_bytes(int(whole['split_free_bytes']))}, too."
-        )
-    yield Table(rows, _POOLS, "What the allocator holds at the end:", note=note)
-
-
-def failure_blocks(rows: pd.DataFrame) -> Iterator[Block]:
-    """Show the allocations that failed, in the columns of `failures_of`."""
-    if not rows.empty:
-        yield Table(rows.assign(_place=_places(rows)), _FAILED, "Allocations that failed for want of memory:")
 
 
 def _fix_blocks(fixes: Sequence[MemoryFix]) -> Iterator[Block]:

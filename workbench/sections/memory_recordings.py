@@ -6,11 +6,10 @@ from pathlib import PurePath
 import pandas as pd
 
 from tracegraph.workbench.findings.findings import Findings
+from tracegraph.workbench.memory.allocator import failure_blocks, pool_blocks
 from tracegraph.workbench.memory.content import (
     class_blocks,
-    failure_blocks,
     level_blocks,
-    pool_blocks,
     source_blocks,
 )
 from tracegraph.workbench.sections.blocks import Block, Words

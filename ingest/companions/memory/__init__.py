@@ -1,1 +1,1 @@
-"""Recordings of memory: snapshots of the CUDA allocator, and PyTorch's memory timelines."""
+"""Recordings of memory: snapshots of the CUDA allocator, PyTorch's memory timelines, traces' memory rows."""

@@ -75,6 +75,8 @@ class _Rules:
         self.passes = stretches(blocks, ENGINE)
         self.steps = self._find_steps()
         blocks["class"], blocks["evidence"], blocks["confidence"] = UNKNOWN, "no rule tells what for", _NONE
+        # Columns of Arrow's strings are copied as a whole by each change.
+        blocks[["class", "evidence"]] = blocks[["class", "evidence"]].astype(object)
         self._tell(~self.recorded, FROM_BEFORE, "no entry: allocated before the recording began", 1.0)
         self.told = pd.Series(False, index=blocks.index)
         self.until_end: list[tuple[pd.Series, Step]] = []

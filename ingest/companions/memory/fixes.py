@@ -11,10 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from tracegraph.ingest.companions.memory.checkpoints import blocks_in_calls, checkpointed
 from tracegraph.ingest.companions.memory.class_rules import changes_of
 from tracegraph.ingest.companions.memory.levels import levels, peak_of
-from tracegraph.ingest.companions.memory.lives import BEFORE
-from tracegraph.ingest.companions.memory.recording import Recording
+from tracegraph.ingest.companions.memory.recording import SNAPSHOT, Recording
 from tracegraph.vocabulary.memory import (
     ACTIVATION,
     AUTOGRAD,
@@ -96,53 +96,20 @@ def _of_classes(recording: Recording, gpus: int) -> Iterator[MemoryFix]:
 
 
 def _checkpoints(recording: Recording) -> Iterator[MemoryFix]:
-    """Yield checkpointing of the modules that hold most activations, by the line that calls them."""
+    """Yield checkpointing of the modules that hold most activations, by class or line of call."""
     blocks, lives = recording.blocks, recording.lives
     if blocks is None or lives is None:
         return
-    calls = {number: (one.module or "").split(" > ") for number, one in lives.stacks.items() if one.module}
-    activations = blocks[(blocks["class"] == ACTIVATION) & (blocks["begin"] > BEFORE)]
-    within = activations["stack"].map(lambda stack: calls.get(stack, []) if pd.notna(stack) else [])
-    held = activations.assign(call=within).explode("call").dropna(subset="call")
-    largest = held.groupby("call")["bytes"].sum().sort_values(ascending=False)
-    for call in largest.index[:_MOST_MODULES]:
-        inside = blocks["stack"].map(
-            lambda stack, call=call: pd.notna(stack) and call in calls.get(stack, ())
+    modules = blocks_in_calls(blocks, lives)
+    for name in list(modules)[:_MOST_MODULES]:
+        moved, time_ns = checkpointed(blocks, modules[name], lives)
+        peak = peak_of(levels(changes_of(moved, lives))).bytes
+        what = f"the module that {name} calls" if recording.kind == SNAPSHOT else f"each {name}"
+        yield MemoryFix(
+            f"checkpoint {name}",
+            f"call {what} by torch.utils.checkpoint.checkpoint",
+            peak,
+            recording.peak.bytes - peak,
+            "runs its forward again in backward",
+            time_ns,
         )
-        yield _checkpoint(recording, str(call), blocks[inside & (blocks["begin"] > BEFORE)])
-
-
-def _checkpoint(recording: Recording, call: str, inside: pd.DataFrame) -> MemoryFix:
-    """Replay the recording where the blocks inside the calls of a module live only in their backward.
-
-    The output of each call stays, since it is the input of what follows; all else that a call keeps for
-    backward is freed as forward leaves it, and is there again from the start of the call's own backward.
-    """
-    assert recording.blocks is not None
-    assert recording.lives is not None
-    blocks, at_ns = recording.blocks.copy(), recording.lives.at_ns
-    time_ns = 0
-    for _, one in inside.groupby(_invocations(inside)):
-        kept = one[one["class"] == ACTIVATION].sort_values("begin")
-        if kept.empty:
-            continue
-        again, backward = kept.index[:-1], int(kept["end"].min())
-        time_ns += int(at_ns.iloc[int(one["begin"].max())] - at_ns.iloc[int(one["begin"].min())])
-        blocks.loc[again, "begin"] = np.minimum(backward, blocks.loc[again, "end"])
-    moved = blocks[blocks["end"] > blocks["begin"]]
-    peak = peak_of(levels(changes_of(moved, recording.lives))).bytes
-    return MemoryFix(
-        f"checkpoint {call}",
-        f"call the module that {call} calls by torch.utils.checkpoint.checkpoint",
-        peak,
-        recording.peak.bytes - peak,
-        "runs its forward again in backward",
-        time_ns,
-    )
-
-
-def _invocations(inside: pd.DataFrame) -> "pd.Series[int]":
-    """Give each call of a module a number: it begins where the first stack of all is seen again."""
-    stacks = inside.sort_values("begin")["stack"]
-    number: pd.Series[int] = (stacks == stacks.iloc[0]).cumsum()
-    return number

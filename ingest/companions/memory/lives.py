@@ -1,7 +1,7 @@
-"""The lives of blocks of memory in a snapshot: when each was allocated, and when it was free again."""
+"""The lives of blocks of memory in a recording: when each was allocated, and when it was free again."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from tracegraph.ingest.companions.memory.stacks import Stack, read_stacks
 
-_ALLOCATED, _FREED, _FAILED = "alloc", "free_completed", "oom"
+ALLOCATED, FREED, _FAILED = "alloc", "free_completed", "oom"
 _ACTIVE = "active"
 """How the states of blocks begin whose memory cannot be given to others."""
 _WHOLE = {pa.int64(): pd.Int64Dtype()}
@@ -25,7 +25,7 @@ class Lives:
     Attributes
     ----------
     device
-        Its index.
+        Its index; None for the CPU.
     blocks
         begin, end (places among the device's entries; -1: before the recording; their number: alive at its
         end), bytes (as requested), stack, freed_stack (null where not recorded).
@@ -37,14 +37,24 @@ class Lives:
         at, at_ns, bytes, free_bytes, stack: allocations that failed.
     stacks
         What each stack tells.
+    calls
+        Of a trace, by the numbers in `Stack.calls`: `end`, the place of the last entry in the call, and
+        `backward`, that of the first entry of its backward; the number of entries where none is recorded.
+    marks
+        Of a trace, annotations on threads: begin, end (places of the first and last entry inside; end is less
+        where there is none), start_ns, end_ns, name.
     """
 
-    device: int
+    device: int | None
     blocks: pd.DataFrame
     at_ns: "pd.Series[int]"
     steps: pd.DataFrame
     failed: pd.DataFrame
     stacks: Mapping[int, Stack]
+    calls: pd.DataFrame = field(default_factory=lambda: pd.DataFrame(columns=["end", "backward"]))
+    marks: pd.DataFrame = field(
+        default_factory=lambda: pd.DataFrame(columns=["begin", "end", "start_ns", "end_ns", "name"])
+    )
 
     @property
     def entries(self) -> int:
@@ -72,13 +82,22 @@ def lives_of(snapshot: Mapping[str, pa.Table]) -> list[Lives]:
         failed = own[own["action"] == _FAILED].rename_axis("at").reset_index()
         failed = failed[["at", "at_ns", "bytes", "free_bytes", "stack"]]
         steps = _steps(annotations[annotations["device"] == device], own["at_ns"])
-        found.append(Lives(int(device), _blocks(own, active), own["at_ns"], steps, failed, stacks))
+        found.append(Lives(int(device), blocks_of(own, active), own["at_ns"], steps, failed, stacks))
     return found
 
 
-def _blocks(events: pd.DataFrame, active: pd.DataFrame) -> pd.DataFrame:
-    born = events[events["action"] == _ALLOCATED].rename_axis("begin").reset_index()
-    gone = events[events["action"] == _FREED].rename_axis("end").reset_index()
+def blocks_of(events: pd.DataFrame, active: pd.DataFrame) -> pd.DataFrame:
+    """Pair the allocations and frees of one device, in the columns of `Lives.blocks` and `address`.
+
+    Parameters
+    ----------
+    events
+        action, address, bytes and stack of each entry, in their order.
+    active
+        address, requested and stack of the blocks that are in use at the end.
+    """
+    born = events[events["action"] == ALLOCATED].rename_axis("begin").reset_index()
+    gone = events[events["action"] == FREED].rename_axis("end").reset_index()
     # The n-th allocation of an address lives until the first free after it.
     both = pd.concat([born.assign(place=born["begin"]), gone.assign(place=gone["end"])]).sort_values("place")
     both["life"] = both["begin"].notna().groupby(both["address"]).cumsum()

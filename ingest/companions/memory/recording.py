@@ -11,18 +11,22 @@ import pyarrow as pa
 from tracegraph.base.errors import InputError
 from tracegraph.ingest.companions.memory.class_rules import changes_of, classify, stretches
 from tracegraph.ingest.companions.memory.failures import failures_of
+from tracegraph.ingest.companions.memory.labels import labels_of, phase_at, step_of
 from tracegraph.ingest.companions.memory.levels import Peak, levels, over_time, peak_of
 from tracegraph.ingest.companions.memory.lives import Lives, lives_of
 from tracegraph.ingest.companions.memory.pools import memory_pools
 from tracegraph.ingest.companions.memory.snapshot_file import is_snapshot, read_snapshot
 from tracegraph.ingest.companions.memory.stacks import ENGINE, UNKNOWN_STACK
 from tracegraph.ingest.companions.memory.timeline_file import is_timeline, read_timeline
+from tracegraph.ingest.companions.memory.trace_file import lives_in
 from tracegraph.ingest.findings import Integrity
 from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
+from tracegraph.ingest.readers.registry import format_of
 from tracegraph.ingest.readers.source_file import open_source
+from tracegraph.ingest.trace import TraceFile
 from tracegraph.vocabulary.evidence import EVIDENCE
 
-SNAPSHOT, TIMELINE = "snapshot", "timeline"
+SNAPSHOT, TIMELINE, TRACE = "snapshot", "timeline", "trace"
 _RECORDED, _INFERRED = EVIDENCE
 _BY_PYTORCH = "PyTorch's own class"
 _SOURCE = ("class", "file", "line", "function", "module")
@@ -35,13 +39,14 @@ class Recording:
     Attributes
     ----------
     path, sha256, kind
-        The file, the SHA-256 of its bytes as stored, and `snapshot` or `timeline`.
+        The file, the SHA-256 of its bytes as stored, and `snapshot`, `timeline` or `trace`.
     device
-        Index of the device; None where the file does not say it, as timelines do not.
+        Index of the device; None of the CPU in a trace, and where the file does not say it, as timelines do
+        not.
     running
         Bytes of each class after each change, as `levels` returns them.
     blocks, lives
-        Of a snapshot: its blocks with their classes, and where they come from.
+        Of a snapshot or trace: its blocks with their classes, and where they come from.
     pools, failed
         Of a snapshot: `memory_pools` of the device, and the allocations that failed.
     """
@@ -109,7 +114,7 @@ class Recording:
         return sums.sort_values(["bytes", *_SOURCE], ascending=[False, *[True] * 5], ignore_index=True)
 
     def phases(self) -> list[tuple[str, int, int]]:
-        """Return name, start and end (ns since 1970) of the phases that a snapshot shows, in their order."""
+        """Return name, start and end (ns since 1970) of the phases that the recording shows, in order."""
         if self.blocks is None or self.lives is None:
             return []
         at_ns, steps = self.lives.at_ns, self.lives.steps.dropna(subset="end_ns")
@@ -124,6 +129,23 @@ class Recording:
         ]
         return sorted([*backward, *marked], key=lambda phase: phase[1])
 
+    @cached_property
+    def labels(self) -> pd.DataFrame:
+        """Return the annotations of a trace and what was in use around and in each, as `labels_of` does."""
+        return pd.DataFrame() if self.lives is None else labels_of(self.lives, self.running)
+
+    @property
+    def peak_step(self) -> str | None:
+        """The name of the profiler's step in which the peak of a trace lies, None if unknown."""
+        return None if self.lives is None else step_of(self.lives, self.peak)
+
+    @property
+    def peak_phase(self) -> str | None:
+        """The phase in which the peak of a snapshot or trace lies, None if unknown."""
+        if self.lives is None or self.blocks is None:
+            return None
+        return phase_at(self.lives, self.blocks, self.peak)
+
     def _at_peak(self) -> pd.DataFrame:
         assert self.blocks is not None
         place = self.peak.place
@@ -131,29 +153,37 @@ class Recording:
 
 
 def read_recordings(path: Path, limits: Limits = DEFAULT_LIMITS) -> list[Recording]:
-    """Read a snapshot or a timeline of memory: a recording for each device that it tells of.
+    """Read a snapshot, a timeline or a trace with memory rows: a recording for each device it tells of.
 
     Raises
     ------
     InputError
-        The file cannot be read, is neither, is hostile, or tells of no memory.
+        The file cannot be read, is none of them, is hostile, or tells of no memory.
     """
-    source = open_source(path, Integrity(str(path), limits))
-    return recordings_of(str(path), source.sha256, source.take())
+    integrity = Integrity(str(path), limits)
+    source = open_source(path, integrity)
+    content = source.peek()
+    if is_snapshot(content) or is_timeline(content):
+        return recordings_of(str(path), source.sha256, source.take())
+    return recordings_in_trace(format_of(source).read(source, integrity))
+
+
+def recordings_in_trace(trace: TraceFile) -> list[Recording]:
+    """Return a recording for each device whose memory a trace states; InputError if it states none."""
+    found = []
+    for lives in lives_in(trace):
+        blocks = classify(lives)
+        running = levels(changes_of(blocks, lives))
+        found.append(Recording(trace.path, trace.sha256, TRACE, lives.device, running, blocks, lives))
+    return found
 
 
 def recordings_of(path: str, sha256: str, data: memoryview) -> list[Recording]:
-    """Do the same for content that is in memory, without gzip; `path` is what errors name."""
+    """Do the same for a snapshot or timeline in memory, without gzip; `path` is what errors name."""
     if is_snapshot(data):
         found = recordings_in(path, sha256, read_snapshot(path, data))
-    elif is_timeline(data):
-        found = [Recording(path, sha256, TIMELINE, None, levels(read_timeline(path, data)))]
     else:
-        raise InputError(
-            f"{path} is no recording of memory",
-            "give a file of torch.cuda.memory._dump_snapshot or of the profiler's export_memory_timeline "
-            "(.raw.json.gz)",
-        )
+        found = [Recording(path, sha256, TIMELINE, None, levels(read_timeline(path, data)))]
     if not found:
         raise InputError(
             f"{path} holds no memory of any device",

@@ -17,7 +17,8 @@ _OPTIMIZER = re.compile(r"(?:^|/)torch/optim/")
 _MODULE = re.compile(r"(?:^|/)torch/nn/modules/module\.py$")
 _CALL = ("_call_impl", "_wrapped_call_impl")
 """Functions that call the forward of a module."""
-_JOINED = " > "
+CALLED = " > "
+"""Stands between the modules around an allocation, the outermost first."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,9 @@ class Stack:
         `function` is the step of backward, as `MmBackward0`, named after the operator of forward.
     module
         The user's lines that called the modules around it, the outermost first: `train.py:9 > model.py:30`.
+        Of a trace their classes: `Model > Block > Linear`.
+    calls
+        Of a trace: which call of each of these modules it is; the rows of their events.
     """
 
     kind: str
@@ -40,6 +44,7 @@ class Stack:
     line: int | None = None
     function: str | None = None
     module: str | None = None
+    calls: tuple[int, ...] = ()
 
 
 UNKNOWN_STACK = Stack(NOTHING)
@@ -102,4 +107,4 @@ def _modules(frames: Sequence[_Frame]) -> str | None:
         elif pending and frame.is_own:
             called.append(f"{frame.file.rsplit('/', 1)[-1]}:{frame.line}")
             pending = False
-    return _JOINED.join(reversed(called)) or None
+    return CALLED.join(reversed(called)) or None

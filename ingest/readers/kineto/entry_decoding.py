@@ -101,6 +101,7 @@ class MemoryArguments(Struct, gc=False, frozen=True):
     device: Id = field(default=None, name="Device Id")
     allocated: Id = field(default=None, name="Total Allocated")
     reserved: Id = field(default=None, name="Total Reserved")
+    address: Id = field(default=None, name="Addr")
 
 
 class _Label(Struct, gc=False):

@@ -19,7 +19,7 @@ from tracegraph.ingest.trace import MEMORY_SCHEMA, table_in
 
 _INSTANTS, _NAME = ("i", "I"), "[memory]"
 _NEEDED = ("bytes", "device_type", "device")
-_NUMBERS = (*_NEEDED, "allocated", "reserved")
+_NUMBERS = (*_NEEDED, "allocated", "reserved", "address")
 
 
 def is_memory_row(event: Event) -> bool:

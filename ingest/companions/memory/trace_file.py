@@ -1,0 +1,88 @@
+"""Reads the memory rows of a trace (`profile_memory=True`) as the lives of blocks, as a snapshot has them."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+
+from tracegraph.base.errors import InputError
+from tracegraph.ingest.companions.memory.labels import marks_in
+from tracegraph.ingest.companions.memory.lives import ALLOCATED, BEFORE, FREED, Lives, blocks_of
+from tracegraph.ingest.companions.memory.stacks import Stack
+from tracegraph.ingest.companions.memory.trace_calls import calls_in
+from tracegraph.ingest.companions.memory.trace_stacks import OPTIMIZER_STEP, stacks_at
+from tracegraph.ingest.trace import TraceFile
+from tracegraph.vocabulary.memory import device_number
+
+_HINT = (
+    "give a trace that is recorded with profile_memory=True and with_stack=True, a file of "
+    "torch.cuda.memory._dump_snapshot, or one of export_memory_timeline (.raw.json.gz)"
+)
+_CPU = device_number("cpu")
+_NONE_ACTIVE = pd.DataFrame({"address": [], "requested": [], "stack": []}, dtype="Int64")
+
+
+def lives_in(trace: TraceFile) -> list[Lives]:
+    """Return the lives of the blocks of each GPU of a trace, or, if no row is of a GPU, of the CPU.
+
+    The n-th allocation of an address lives until the next free of it. What is freed without an allocation is
+    from before the recording, and so is what the first total says beyond these.
+
+    Raises
+    ------
+    InputError
+        The trace has no memory rows, or they do not state addresses.
+    """
+    if not trace.memory.num_rows:
+        raise InputError(f"{trace.path} is no recording of memory: it holds no [memory] rows", _HINT)
+    if not trace.memory["address"].is_valid().combine_chunks().to_numpy(zero_copy_only=False).any():
+        raise InputError(
+            f"the [memory] rows of {trace.path} state no addresses (Addr): which blocks they free is unknown",
+            "record it with a newer PyTorch, and profile_memory=True",
+        )
+    number, stacks = stacks_at(trace)
+    rows = trace.memory.select(["at_ns", "device_type", "device", "bytes", "allocated", "address"])
+    # Whole numbers stay whole where some are missing: as floats, addresses would lose their last digits.
+    told = rows.to_pandas(types_mapper={pa.int64(): pd.Int64Dtype()}.get).assign(stack=number)
+    told = told.dropna(subset="address")
+    on_gpu = told["device_type"] != _CPU
+    chosen = told[on_gpu | ~on_gpu.any()]
+    by_device = chosen.groupby(["device_type", "device"])
+    return [_lives(trace, own.reset_index(drop=True), stacks) for _, own in by_device]
+
+
+def _lives(trace: TraceFile, rows: pd.DataFrame, stacks: Mapping[int, Stack]) -> Lives:
+    born = rows["bytes"] > 0
+    entries = rows.assign(action=np.where(born, ALLOCATED, FREED), bytes=rows["bytes"].abs())
+    known = blocks_of(entries, _NONE_ACTIVE)
+    blocks = pd.concat([known, _from_before(rows, known)], ignore_index=True)
+    at_ns = rows["at_ns"].to_numpy(dtype=np.int64)
+    mine = {number: stacks[number] for number in rows["stack"].unique().tolist()}
+    marks = marks_in(trace, at_ns)
+    steps = marks[marks["name"].str.startswith(OPTIMIZER_STEP)].reset_index(drop=True)
+    device = int(rows["device"].iloc[0])
+    return Lives(
+        device=None if device < 0 else device,
+        blocks=blocks,
+        at_ns=rows["at_ns"],
+        steps=steps.assign(end=steps[["begin", "end"]].max(axis=1)),
+        failed=pd.DataFrame(),
+        stacks=mine,
+        calls=calls_in(trace, mine, at_ns),
+        marks=marks,
+    )
+
+
+def _from_before(rows: pd.DataFrame, known: pd.DataFrame) -> pd.DataFrame:
+    """Make one block of what the first total says beyond the `known` blocks that the recording frees."""
+    first = rows[rows["allocated"].notna()].head(1)
+    if first.empty:
+        return pd.DataFrame()
+    place = int(first.index[0])
+    old = int(known.loc[known["begin"] == BEFORE, "bytes"].sum())
+    change = int(rows["bytes"].iloc[: place + 1].sum())
+    beyond = int(first["allocated"].iloc[0]) - change - old
+    if beyond <= 0:
+        return pd.DataFrame()
+    return pd.DataFrame({"begin": [BEFORE], "end": [len(rows)], "bytes": [beyond]})
