@@ -20,6 +20,7 @@ from tracegraph.store.connection import Database
 SESSIONS = 2
 """How many modules are asked at a time."""
 SHAPING = (
+    "tracegraph.base",
     "tracegraph.queries.shapes",
     "tracegraph.queries.shapes.links",
     "tracegraph.queries.shapes.parallel",

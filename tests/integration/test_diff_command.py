@@ -156,7 +156,7 @@ def test_different_programs_are_named_first(ask: Ask, bench: Workbench, tmp_path
     said = lines(out)
     assert said.startswith("Difference different programs A and B look like different programs: A has 1 name")
     assert "longer than" not in said
-    page = (tmp_path / "diff.html").read_text()
+    page = (tmp_path / "diff.html").read_text().replace("\N{NO-BREAK SPACE}", " ")
     assert page.index("look like different programs") < page.index("200.000 µs")
     assert bench.run(FAST).diff(OTHER).verdict.keys() == {"different programs"}
 

@@ -277,7 +277,7 @@ CASES = {
         sync 105 110 B 110 130 SEQUENTIAL program_order 0 True""",
 }
 ELSEWHERE = {
-    *("runs", "newest_ready_run"),
+    *("runs", "newest_ready_run", "computing_work", "mfu_checklist"),
     *("phases", "phase_window", "phase_hotspots", "phase_paths"),
     *("operators", "operator_launches", "kernel_patterns", "user_annotations"),
     *("launch_stats", "launch_summary", "launch_distribution"),

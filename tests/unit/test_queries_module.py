@@ -174,7 +174,7 @@ def test_whatever_shapes_rest_on_is_in_their_source() -> None:
             imported = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
             todo += [str(node.module) for node in imported if str(node.module).startswith("tracegraph.")]
     others = {name for name in found if not name.startswith(SHAPING)}
-    assert others == {"tracegraph.queries.module", "tracegraph.base.errors"}  # neither makes rows
+    assert others == {"tracegraph.queries.module"}  # which makes no rows
     text = find("late_causes").source
     assert all(
         inspect.getsource(importlib.import_module(name)) in text for name in found if name.startswith(SHAPING)

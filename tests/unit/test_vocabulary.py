@@ -13,7 +13,7 @@ from tracegraph.store.schema.node_labels import SEGMENT_KINDS
 from tracegraph.store.schema.schema import DEPENDENCIES
 from tracegraph.vocabulary import categories, gaps, mechanisms
 from tracegraph.vocabulary.categories import ANY_OTHER, CATEGORIES, Role, find_category, is_known
-from tracegraph.vocabulary.collectives import CAUSES, KIND
+from tracegraph.vocabulary.collectives import CALLS, CAUSES, KIND
 from tracegraph.vocabulary.evidence import EVIDENCE
 from tracegraph.vocabulary.gaps import GAP_NAMES
 from tracegraph.vocabulary.kernel_types import IDLE_CATEGORIES, KERNEL_TYPES, OTHERS
@@ -32,7 +32,7 @@ MODULES = [
 VALUES = {
     *(*SEGMENT_KINDS, *EVIDENCE, *CAUSES, "thread", "stream", "ready", "[]", "{}", r"\n", STEP_PREFIX),
     *(*KIND, *PHASE_NAMES, *KERNEL_TYPES, *IDLE_CATEGORIES, OTHERS, "call", "delay", "CPU", "GPU"),
-    *(" overlapping ", "", "|", ",", " -> "),
+    *(" overlapping ", "", "|", ",", " -> ", CALLS),
 }
 """Texts in Cypher that are no names: kinds of things, a state of runs, JSON, steps, and what joins names."""
 CYPHER = sorted((ROOT / "queries" / "cypher").rglob("*.cypher"))
