@@ -16,7 +16,8 @@ from tracegraph.cli.main import main
 from tracegraph.queries.run_part import WHOLE
 from tracegraph.store.workspace import Workspace
 from tracegraph.workbench.findings.findings import Findings
-from tracegraph.workbench.output.page import TEXT_CELLS, report_page
+from tracegraph.workbench.memory.pictures import source_tree
+from tracegraph.workbench.output.page import TEXT_CELLS, plot_page, report_page
 from tracegraph.workbench.text.text import label
 
 pytestmark = pytest.mark.exhaustive
@@ -435,6 +436,43 @@ def test_kinds_of_parallelism_are_drawn_and_told(width: int, tmp_path: Path, ope
         "gathers": "forward block.1: begins before it could be used 0 ns, modules ahead 0, hidden 25.0 %; "
         "work waits for it 90 ns, modules ahead 0, hidden 25.0 %",
     }
+
+
+@pytest.mark.parametrize("width", [390, 1400])
+def test_the_memory_of_a_peak_is_drawn_by_source_and_told(width: int, tmp_path: Path, opened: Open) -> None:
+    rows = pd.DataFrame(
+        {
+            "class": "gradient",
+            "file": [f"/home/{name}.py" for name in HOSTILE],
+            "line": range(len(HOSTILE)),
+            "function": HOSTILE,
+            "module": HOSTILE,
+            "bytes": [1_000 * (len(HOSTILE) - place) for place in range(len(HOSTILE))],
+            "blocks": 1,
+        }
+    )
+    path = tmp_path / "plot.html"
+    path.write_text(plot_page("memory", list(source_tree(rows))), encoding="utf-8")
+    plot = "document.querySelector('.plot')"
+    with opened(path) as page:
+        page.call(
+            "Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=False
+        )
+        page.evaluate(SOON)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        drawn = "echarts.getInstanceByDom(document.querySelector('.plot')).getDataURL()"
+        assert len(page.evaluate(drawn)) > 5_000
+        said = []
+        for _ in range(2 * len(HOSTILE) + 1):
+            page.evaluate(f"{plot}.dispatchEvent(new KeyboardEvent('keydown', {{key: 'ArrowDown'}}))")
+            said.append(page.evaluate("document.querySelector('.unseen').textContent"))
+        assert said[0] == "gradient: 55.0 KB 100.0 % of all"
+        assert said[2].startswith(
+            "gradient, script>.py, script>.py:0 <script>window.pwned = 1</script> in <script>"
+        )
+        page.evaluate(SOON)
+        assert page.evaluate("window.pwned") is None
+        assert page.evaluate(f"document.querySelectorAll('{ACTIVE}').length") == 0
 
 
 def test_one_step_is_not_drawn(tmp_path: Path, opened: Open) -> None:

@@ -15,6 +15,7 @@ from tracegraph.ingest.companions.companion import Told
 from tracegraph.ingest.companions.registry import is_companion, open_companion, read_companions
 from tracegraph.store.schema.companion_labels import LABELS
 from tracegraph.workbench.findings.findings import Findings
+from tracegraph.workbench.methods.section_plot import section_plot
 from tracegraph.workbench.sections.blocks import Plot, Table, Words
 from tracegraph.workbench.sections.section import all_sections
 
@@ -90,5 +91,10 @@ def test_the_section_shows_each_recording_and_is_left_out_without_one(told: dict
     assert words[0].startswith("snapshot.pickle, device 0: ")
     assert "memory_timeline.raw.json.gz: 9.7 MB are in use when most is." in words
     drawn = [block for block in blocks if isinstance(block, Plot)]
-    assert [block.kind for block in drawn] == ["areas", "bars", "areas"]
+    assert [block.kind for block in drawn] == ["areas", "tree", "bars", "areas"]
     assert any("expandable_segments" in block.note for block in blocks if isinstance(block, Table))
+
+
+def test_the_peak_by_source_is_a_plot_of_a_run(told: dict[str, Told]) -> None:
+    found = section_plot(with_answers(told), "memory_sources")
+    assert "What fills the memory of the peak, by class, file and line" in [one.title for one in found.plots]

@@ -88,6 +88,40 @@ def test_stretches_lie_in_the_row_of_their_name_from_begin_to_end() -> None:
     assert (series["type"], series["data"]) == ("custom", [[0, 0, 0, 5], [5, 1, 1, 25], [10, 0, 2, 17]])
 
 
+def test_areas_of_a_tree_hold_what_is_inside_them() -> None:
+    frame = pd.DataFrame(
+        {
+            "class": ["b", "a", "a", "a"],
+            "file": ["none", "x.py", "y.py", "x.py"],
+            "line": ["none", "x.py:1", "y.py:2", "x.py:3"],
+            "size": [50, 10, 25, 15],
+            "count": [1, 2, 3, 4],
+        }
+    )
+    axes = Column("line", "line"), Column("size", "memory", "bytes")
+    told = (Column("count", "blocks", "count"),)
+    plot = Plot(
+        *("t", frame, "tree", *axes), colour="class", colours={"a": "#000000"}, told=told,
+        within=("class", "file"),
+    )  # fmt: skip
+    data = plot_data(plot, ShownNames([]))
+    assert data["said"] == "t. 4 areas in 2, together 100 bytes of memory. Arrow keys read them."
+    areas = data["areas"]
+    assert isinstance(areas, list)
+    first, second = areas
+    assert (first["name"], first["value"], first["share"], first["colour"]) == ("b", 50, "50.0 %", "")
+    # A file without lines of its own is told once.
+    assert [(one["name"], one["told"], one["children"]) for one in first["children"]] == [
+        ("none", [["blocks", "1"]], [])
+    ]
+    assert (second["name"], second["colour"]) == ("a", "#000000")
+    assert [(one["name"], one["text"]) for one in second["children"]] == [
+        ("x.py", "25 bytes"),
+        ("y.py", "25 bytes"),
+    ]
+    assert [one["name"] for one in second["children"][0]["children"]] == ["x.py:3", "x.py:1"]
+
+
 def test_lines_have_numbers_along() -> None:
     frame = pd.DataFrame({"at": [10, 30], "long_ns": [5, 7]})
     option = plot_data(Plot("t", frame, "lines", *AXES), ShownNames([]))["option"]

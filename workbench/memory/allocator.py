@@ -10,6 +10,8 @@ from tracegraph.ingest.companions.memory.stacks import CALLED
 from tracegraph.workbench.sections.blocks import Block, Column, Table
 from tracegraph.workbench.text.text import format_bytes, format_share
 
+NOT_RECORDED = "not recorded"
+"""What stands for a place that no stack tells."""
 _POOLS = (
     Column("pool", "pool"),
     Column("reserved_bytes", "reserved", "bytes"),
@@ -40,7 +42,7 @@ def places(rows: pd.DataFrame) -> list[str]:
 
 def _place(file: object, line: object, function: object, module: object) -> str:
     if not isinstance(function, str):
-        return "not recorded"
+        return NOT_RECORDED
     place = f"{PurePath(file).name}:{line} {function}" if isinstance(file, str) else function
     innermost = module.rpartition(CALLED)[2] if isinstance(module, str) else ""
     # A snapshot has the lines that called modules instead.

@@ -9,37 +9,14 @@ import pandas as pd
 from tracegraph.ingest.companions.memory.fixes import MemoryFix
 from tracegraph.ingest.companions.memory.recording import TRACE, Recording
 from tracegraph.queries.shapes.frame_rows import records
-from tracegraph.vocabulary.memory import (
-    ACTIVATION,
-    AUTOGRAD,
-    FROM_BEFORE,
-    GRADIENT,
-    IN_OPTIMIZER,
-    INPUT,
-    MEMORY_CLASSES,
-    OPTIMIZER_STATE,
-    PARAMETER,
-    TEMPORARY,
-)
 from tracegraph.workbench.memory.allocator import failure_blocks, places, pool_blocks
 from tracegraph.workbench.memory.notes import class_note, label_blocks, missing_modules, place_of_peak
+from tracegraph.workbench.memory.pictures import CLASS_COLOURS, source_tree
 from tracegraph.workbench.sections.blocks import Block, Column, Plot, Table, Words
 from tracegraph.workbench.text.text import format_bytes, format_ns, format_share
 
-_COLOURS = {
-    PARAMETER: "#4878a8",
-    OPTIMIZER_STATE: "#7a6fd0",
-    GRADIENT: "#b0578d",
-    ACTIVATION: "#e8871e",
-    AUTOGRAD: "#d9a441",
-    TEMPORARY: "#2f9e8f",
-    INPUT: "#8a6d3b",
-    IN_OPTIMIZER: "#c94f4f",
-    FROM_BEFORE: "#9aa3ad",
-}
 Fixed = tuple[Recording, Sequence[MemoryFix]]
 """A recording, and what lowers its peak."""
-_OTHER_COLOUR = "#7d8590"
 _MOST_SOURCES, _MOST_DRAWN = 20, 15
 _CLASSES = (
     Column("class", "class"),
@@ -132,7 +109,6 @@ def level_blocks(
         return
     first = int(rows["at_ns"].min())
     drawn = rows.assign(_after_ns=rows["at_ns"] - first)
-    order = {name: _COLOURS.get(name, _OTHER_COLOUR) for name in MEMORY_CLASSES}
     yield Plot(
         "Memory over time by class",
         drawn,
@@ -140,7 +116,7 @@ def level_blocks(
         Column("_after_ns", "time", "duration"),
         Column("bytes", "memory", "bytes"),
         colour="class",
-        colours=order,
+        colours=CLASS_COLOURS,
         marks={"peak": peak_bytes},
         spans=[(name, start - first, end - first) for name, start, end in phases],
         note="Classes are stacked. Of neighbouring changes the one with most memory is drawn.",
@@ -154,6 +130,7 @@ def source_blocks(rows: pd.DataFrame) -> Iterator[Block]:
             "The file has no call stacks: where memory was allocated is unknown. A snapshot has them."
         )
         return
+    yield from source_tree(rows)
     named = rows.assign(_place=places(rows))
     yield Plot(
         "Memory of the peak by where it was allocated",
@@ -162,7 +139,7 @@ def source_blocks(rows: pd.DataFrame) -> Iterator[Block]:
         Column("_place", "allocated at"),
         Column("bytes", "memory", "bytes"),
         colour="class",
-        colours={name: _COLOURS.get(name, _OTHER_COLOUR) for name in MEMORY_CLASSES},
+        colours=CLASS_COLOURS,
         told=(Column("module", "inside calls of modules"),),
         across=True,
     )

@@ -19,9 +19,9 @@
   let loaded = null;
   for (const figure of document.querySelectorAll("figure[data-chart]")) {
     const chart = charts[Number(figure.dataset.chart)];
-    const draw = {lanes: window.drawLanes, flame: window.drawFlame, plot: window.drawPlot, numbers: window.drawNumbers}[chart.draw];
+    const draw = {lanes: window.drawLanes, flame: window.drawFlame, plot: window.drawPlot, tree: window.drawTree, numbers: window.drawNumbers}[chart.draw];
     TOOLS.onceSeen(figure, () => {
-      if (chart.draw === "plot") begun.push((loaded ??= load()).then(() => draw(TOOLS, figure, chart.data)));
+      if (["plot", "tree"].includes(chart.draw)) begun.push((loaded ??= load()).then(() => draw(TOOLS, figure, chart.data)));
       else made[chart.draw] = draw(TOOLS, figure, chart.data);
     });
   }

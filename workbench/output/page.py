@@ -38,6 +38,7 @@ _SCRIPTS: Mapping[str, Sequence[str]] = {
     "lanes": ("scales.js", "ways.js", "lanes.js", "find.js"),
     "flame": ("scales.js", "flame.js"),
     "plot": ("plots.js",),
+    "tree": ("trees.js",),
 }
 """The scripts that each kind of drawing needs."""
 _LIBRARY = "vendor/echarts.min.js"
@@ -145,7 +146,7 @@ def plot_page(title: str, plots: Sequence[Plot]) -> str:
 
 def _scripts(charts: Sequence[Chart | Plot], *last: str) -> Sequence[str]:
     """List the scripts that a page with these charts needs, in their order."""
-    drawn = [chart.draw if isinstance(chart, Chart) else "plot" for chart in charts]
+    drawn = [chart.draw if isinstance(chart, Chart) else _drawing(chart) for chart in charts]
     needed = [script for draw in dict.fromkeys(drawn) for script in _SCRIPTS[draw]]
     return tuple(dict.fromkeys(("tools.js", *needed, *last)))
 
@@ -157,8 +158,13 @@ def _library(charts: Sequence[Chart | Plot]) -> list[str]:
 
 def _drawn(chart: Chart | Plot, names: ShownNames) -> Mapping[str, object]:
     if isinstance(chart, Plot):
-        return {"draw": "plot", "data": plot_data(chart, names)}
+        return {"draw": _drawing(chart), "data": plot_data(chart, names)}
     return {"draw": chart.draw, "data": chart.data}
+
+
+def _drawing(plot: Plot) -> str:
+    """Name the function of the page's script that draws a plot."""
+    return "tree" if plot.kind == "tree" else "plot"
 
 
 @cache

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from tracegraph.workbench.output.tree_plots import TREE_HIGH, tree_data
 from tracegraph.workbench.sections.blocks import Column, Plot
 from tracegraph.workbench.sections.cells import cell_text
 from tracegraph.workbench.sections.shown_names import ShownNames
@@ -19,6 +20,7 @@ MOST_ROWS: Mapping[str, int] = {
     "points": 2_000,
     "curves": 1_000,
     "stretches": 5_000,
+    "tree": 1_000,
 }
 """How many rows each kind of plot draws, so that a page stays small for any trace."""
 _CELLS = 100
@@ -47,6 +49,8 @@ def plot_height(plot: Plot) -> int:
     """Compute the height of a plot on a page, px."""
     if plot.kind == "points":
         return _POINTS_HIGH
+    if plot.kind == "tree":
+        return TREE_HIGH
     return _ROOM + _BAR * plot.frame[plot.x.field].nunique() if plot.across else _UPRIGHT
 
 
@@ -60,6 +64,8 @@ def plot_note(plot: Plot) -> str:
 def plot_data(plot: Plot, names: ShownNames) -> Mapping[str, object]:
     """Collect what plots.js needs: `option` for the library, and the rows that it describes."""
     rows = plot.frame.head(MOST_ROWS[plot.kind])
+    if plot.kind == "tree":
+        return tree_data(plot, rows, names)
     along = _AXES[plot.kind]
     if plot.kind in _IN_ROWS:
         along = _categories(rows, plot, names)

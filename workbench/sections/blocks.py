@@ -10,7 +10,7 @@ from tracegraph.workbench.findings.recommendations import Recommendation
 
 _NumberKind = Literal["duration", "share", "count", "number", "bytes", "bandwidth", "amount", "times"]
 Kind = Literal["text", "prose", "name", "lines"] | _NumberKind
-PlotKind = Literal["bars", "lines", "levels", "areas", "points", "curves", "stretches"]
+PlotKind = Literal["bars", "lines", "levels", "areas", "points", "curves", "stretches", "tree"]
 Tone = Literal["", "good", "warning", "error", "note"]
 
 
@@ -162,7 +162,8 @@ class Plot:
     next `x`; areas are levels that are stacked, and each `x` has a row of every colour. Points need numbers
     above 0, since both their axes are logarithmic. Curves are lines over numbers above 0, whose axis is
     logarithmic, with their points; `between`: the fields with the least and the most that a point may be.
-    Stretches lie in a row for each `x`; each begins at the field `begin`, ns, and is as long as its `y`.
+    Stretches lie in a row for each `x`; each begins at the field `begin` and is as long as its `y`. A tree
+    draws `x` as areas as large as `y`, inside areas of the fields `within`, the outermost first.
 
     `title` says what the plot shows, also to those who cannot see it. `colour`: the field whose values are
     drawn in different colours, and `colours` which ones: a `Tone` or `#rrggbb` by value, in the legend's
@@ -188,6 +189,7 @@ class Plot:
     spans: Sequence[tuple[str, int, int]] = ()
     between: tuple[str, str] | None = None
     begin: str = ""
+    within: Sequence[str] = ()
 
     @property
     def columns(self) -> Sequence[Column]:
