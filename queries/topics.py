@@ -147,6 +147,7 @@ TOPICS = (
             "memory_levels",
             "memory_sources",
             "memory_pools",
+            "memory_segments",
             "memory_failures",
             "memory_bandwidth",
             "memory_bandwidth_series",

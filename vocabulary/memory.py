@@ -29,6 +29,14 @@ TIMELINE_CLASSES: Final = (
 MEMORY_CLASSES: Final = (*TIMELINE_CLASSES[:-1], IN_OPTIMIZER, FROM_BEFORE, UNKNOWN)
 """All classes in the order in which pictures stack them."""
 
+IN_USE: Final = "in use"
+PENDING: Final = "waits for a stream"
+SPLIT_FREE: Final = "split free"
+CACHED_WHOLE: Final = "cached whole"
+PART_STATES: Final = (IN_USE, PENDING, SPLIT_FREE, CACHED_WHOLE)
+"""What parts of the allocator's segments are: freed once a stream is done with it is `PENDING`; free parts
+beside others in use are `SPLIT_FREE`, those of segments that nobody uses `CACHED_WHOLE`."""
+
 _NAMES = (
     *("cpu", "cuda", "mkldnn", "opengl", "opencl", "ideep", "hip", "fpga", "maia", "xla", "vulkan"),
     *("metal", "xpu", "mps", "meta", "hpu", "ve", "lazy", "ipu", "mtia", "privateuseone"),

@@ -2003,6 +2003,28 @@ class RunQueries(Asking):
             StoreError: the server failed.
         """
 
+    def memory_segments(
+        self,
+    ) -> pd.DataFrame:
+        """What lies in the largest segments of the CUDA allocator at the end of a snapshot, in the order of addresses.
+
+        Columns:
+            segment (int64): which segment: 0 is the largest
+            segment_bytes (int64): size of the segment, B
+            pool (str): `large` or `small`
+            begin_bytes (int64): where the part begins, from the start of the segment, B
+            bytes (int64): size of the part, B
+            state (str): `in use`, `waits for a stream`, `split free`, or `cached whole`
+            class (str, may be missing): what it is for, as `memory_classes` names it; null where it is free
+            blocks (int64): number of neighbouring blocks that it is made of
+            device (int64, may be missing): index of the device
+            recording (str): path of the recording
+
+        Raises:
+            InputError: a value is not allowed, or there is no such run, step or rank.
+            StoreError: the server failed.
+        """
+
     def memory_sources(
         self,
     ) -> pd.DataFrame:

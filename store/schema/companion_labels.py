@@ -3,7 +3,7 @@
 from tracegraph.store.schema.properties import NodeLabel, Property, number, text, time
 from tracegraph.vocabulary.collectives import ALGORITHMS, NCCL_CALLS, NCCL_CHOICES, PROTOCOLS, SOURCES
 from tracegraph.vocabulary.evidence import EVIDENCE
-from tracegraph.vocabulary.memory import MEMORY_CLASSES
+from tracegraph.vocabulary.memory import MEMORY_CLASSES, PART_STATES
 
 _RUN = text("run", "name of the run this node belongs to")
 _COMPANION = text("companion", "kind of the files that say it, such as `NCCL log`")
@@ -144,6 +144,24 @@ MEMORY_POOL = NodeLabel(
         Property("expandable", "BOOLEAN", "whether segments can grow"),
     ),
 )
+MEMORY_SEGMENT_PART = NodeLabel(
+    "MemorySegmentPart",
+    "A part of a segment of the CUDA allocator at the end of a snapshot; of the largest segments.",
+    (
+        _RUN,
+        _COMPANION,
+        _RECORDING,
+        _DEVICE,
+        number("segment", "which segment: 0 is the largest"),
+        number("segment_bytes", "size of the segment", "B"),
+        text("pool", "`large` or `small`"),
+        number("begin_bytes", "where it begins, from the start of the segment", "B"),
+        number("bytes", "size of the part", "B"),
+        text("state", ", ".join(f"`{state}`" for state in PART_STATES)),
+        text("class", "what it is for, as of `:MemoryClass`; null where it is free"),
+        _BLOCKS,
+    ),
+)
 MEMORY_FAILURE = NodeLabel(
     "MemoryFailure",
     "An allocation that failed for want of memory.",
@@ -170,5 +188,6 @@ LABELS = (
     MEMORY_LEVEL,
     MEMORY_SOURCE,
     MEMORY_POOL,
+    MEMORY_SEGMENT_PART,
     MEMORY_FAILURE,
 )

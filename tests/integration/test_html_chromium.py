@@ -16,7 +16,7 @@ from tracegraph.cli.main import main
 from tracegraph.queries.run_part import WHOLE
 from tracegraph.store.workspace import Workspace
 from tracegraph.workbench.findings.findings import Findings
-from tracegraph.workbench.memory.pictures import source_tree
+from tracegraph.workbench.memory.pictures import segment_picture, source_tree
 from tracegraph.workbench.output.page import TEXT_CELLS, plot_page, report_page
 from tracegraph.workbench.text.text import label
 
@@ -473,6 +473,34 @@ def test_the_memory_of_a_peak_is_drawn_by_source_and_told(width: int, tmp_path: 
         page.evaluate(SOON)
         assert page.evaluate("window.pwned") is None
         assert page.evaluate(f"document.querySelectorAll('{ACTIVE}').length") == 0
+
+
+def test_parts_of_segments_are_drawn_and_told(tmp_path: Path, opened: Open) -> None:
+    count = 40
+    rows = pd.DataFrame(
+        {
+            "segment": 0,
+            "segment_bytes": 1_000 * count,
+            "pool": HOSTILE[0],
+            "begin_bytes": [1_000 * place for place in range(count)],
+            "bytes": 1_000,
+            "state": ["in use", "split free"] * (count // 2),
+            "class": ["gradient", None] * (count // 2),
+            "blocks": 1,
+        }
+    )
+    pools = pd.DataFrame({"pool": ["all"], "segments": [1], "reserved_bytes": [1_000 * count]})
+    path = tmp_path / "plot.html"
+    path.write_text(plot_page("memory", list(segment_picture(rows, pools))), encoding="utf-8")
+    with opened(path) as page:
+        page.evaluate(
+            "document.querySelector('.plot').dispatchEvent(new KeyboardEvent('keydown', {key: 'Home'}))"
+        )
+        said = page.evaluate("document.querySelector('.unseen').textContent")
+        assert said == f"1, {HOSTILE[0]}, 40.0 KB: gradient 1.0 KB, blocks 1, begins at 0 bytes"
+        page.evaluate(SOON)
+        assert HOSTILE[0] in page.evaluate("document.querySelector('.told').textContent")
+        assert page.evaluate("window.pwned") is None
 
 
 def test_one_step_is_not_drawn(tmp_path: Path, opened: Open) -> None:

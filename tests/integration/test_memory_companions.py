@@ -36,6 +36,10 @@ CREATE
     allocated_bytes: 5, pending_bytes: 1, requested_bytes: 4,
     rounding_bytes: 2, free_segment_bytes: 0, split_free_bytes: 3, largest_free_bytes: 2, unused_share: 0.4,
     fragmentation: 0.3, expandable: false}),
+  (:MemorySegmentPart {run: $run, recording: 's', device: 0, segment: 0, segment_bytes: 9, pool: 'small',
+    begin_bytes: 5, bytes: 4, state: 'free', blocks: 1}),
+  (:MemorySegmentPart {run: $run, recording: 's', device: 0, segment: 0, segment_bytes: 9, pool: 'small',
+    begin_bytes: 0, bytes: 5, state: 'used', class: 'gradient', blocks: 2}),
   (:MemoryFailure {run: $run, recording: 's', device: 0, at_ns: 9, bytes: 50, device_free_bytes: 4,
     used_bytes: 100, cached_bytes: 5, largest_class: 'parameter', largest_class_bytes: 70, file: 'a.py',
     line: 3})
@@ -57,6 +61,10 @@ CASES = {
         pool segments reserved_bytes device recording
         all 2 19 0 s
         small 1 9 0 s""",
+    "memory_segments": """
+        segment segment_bytes pool begin_bytes bytes state class blocks device recording
+        0 9 small 0 5 used gradient 2 0 s
+        0 9 small 5 4 free - 1 0 s""",
     "memory_failures": """
         bytes device_free_bytes used_bytes cached_bytes largest_class largest_class_bytes file line at_ns
         50 4 100 5 parameter 70 a.py 3 9""",

@@ -298,7 +298,14 @@ ELSEWHERE = {
     *("comm_comp_overlap", "exposed_communication", "queue_length", "memory_bandwidth"),
     *("utilisation", "peak_losses", "known_work"),
     *("operator_work", "roofline", "cupti_counters", "cupti_ranges", "counted_work"),
-    *("memory_classes", "memory_failures", "memory_levels", "memory_pools", "memory_sources"),
+    *(
+        "memory_classes",
+        "memory_failures",
+        "memory_levels",
+        "memory_pools",
+        "memory_segments",
+        "memory_sources",
+    ),
     *("channels", "communicators", "stated_transfers"),  # tests/integration/test_companions.py
     *(
         "nccl_advice",

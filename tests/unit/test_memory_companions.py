@@ -25,6 +25,7 @@ QUERIES = {
     "memory_levels": "MemoryLevel",
     "memory_sources": "MemorySource",
     "memory_pools": "MemoryPool",
+    "memory_segments": "MemorySegmentPart",
     "memory_failures": "MemoryFailure",
 }
 
@@ -91,7 +92,7 @@ def test_the_section_shows_each_recording_and_is_left_out_without_one(told: dict
     assert words[0].startswith("snapshot.pickle, device 0: ")
     assert "memory_timeline.raw.json.gz: 9.7 MB are in use when most is." in words
     drawn = [block for block in blocks if isinstance(block, Plot)]
-    assert [block.kind for block in drawn] == ["areas", "tree", "bars", "areas"]
+    assert [block.kind for block in drawn] == ["areas", "tree", "bars", "stretches", "areas"]
     assert any("expandable_segments" in block.note for block in blocks if isinstance(block, Table))
 
 

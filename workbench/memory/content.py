@@ -11,7 +11,7 @@ from tracegraph.ingest.companions.memory.recording import TRACE, Recording
 from tracegraph.queries.shapes.frame_rows import records
 from tracegraph.workbench.memory.allocator import failure_blocks, places, pool_blocks
 from tracegraph.workbench.memory.notes import class_note, label_blocks, missing_modules, place_of_peak
-from tracegraph.workbench.memory.pictures import CLASS_COLOURS, source_tree
+from tracegraph.workbench.memory.pictures import CLASS_COLOURS, segment_picture, source_tree
 from tracegraph.workbench.sections.blocks import Block, Column, Plot, Table, Words
 from tracegraph.workbench.text.text import format_bytes, format_ns, format_share
 
@@ -59,6 +59,7 @@ def memory_blocks(recording: Recording, fixes: Sequence[MemoryFix]) -> list[Bloc
         *source_blocks(recording.sources()),
         *label_blocks(recording),
         *pool_blocks(recording.pools),
+        *segment_picture(recording.segments, recording.pools),
         *_fix_blocks(fixes),
         *missing_modules(recording),
     ]
@@ -76,6 +77,7 @@ def memory_row(recording: Recording, fixes: Sequence[MemoryFix]) -> dict[str, ob
         "sources": records(recording.sources()),
         "labels": records(recording.labels),
         "pools": records(recording.pools),
+        "segments": records(recording.segments),
         "failed": records(recording.failed),
         "fixes": [asdict(fix) for fix in fixes],
     }

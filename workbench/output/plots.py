@@ -27,6 +27,8 @@ _CELLS = 100
 """How many cells a text of a plot may take before it is shortened."""
 _ROOM, _BAR, _UPRIGHT = 96, 30, 280
 """Heights, px: around the bars, of each lying bar, and of an upright plot."""
+_MANY, _THIN_BAR = 20, 16
+"""Rows of stretches beyond this number are thinner, and how high they are, px."""
 _ZOOMED = 60
 """Bars beyond this number get a zoom."""
 _POINT, _POINTS_HIGH = (6, 26), 420
@@ -51,7 +53,9 @@ def plot_height(plot: Plot) -> int:
         return _POINTS_HIGH
     if plot.kind == "tree":
         return TREE_HIGH
-    return _ROOM + _BAR * plot.frame[plot.x.field].nunique() if plot.across else _UPRIGHT
+    rows = plot.frame[plot.x.field].nunique()
+    bar = _THIN_BAR if plot.kind == "stretches" and rows > _MANY else _BAR
+    return _ROOM + bar * rows if plot.across else _UPRIGHT
 
 
 def plot_note(plot: Plot) -> str:

@@ -12,11 +12,19 @@ from tracegraph.workbench.memory.content import (
     level_blocks,
     source_blocks,
 )
+from tracegraph.workbench.memory.pictures import segment_picture
 from tracegraph.workbench.sections.blocks import Block, Words
 from tracegraph.workbench.sections.section import MEMORY, Parameters, Scope, Section
 from tracegraph.workbench.text.text import format_bytes, label
 
-_ASKED = ("memory_classes", "memory_levels", "memory_sources", "memory_pools", "memory_failures")
+_ASKED = (
+    "memory_classes",
+    "memory_levels",
+    "memory_sources",
+    "memory_pools",
+    "memory_segments",
+    "memory_failures",
+)
 
 
 def _content(findings: Findings) -> Sequence[Block]:
@@ -33,7 +41,7 @@ def _content(findings: Findings) -> Sequence[Block]:
 
 
 def _blocks(recording: str, device: object, answers: Sequence[pd.DataFrame | None]) -> Iterator[Block]:
-    classes, levels, sources, pools, failures = (_of(rows, recording, device) for rows in answers)
+    classes, levels, sources, pools, segments, failures = (_of(rows, recording, device) for rows in answers)
     peak = int(classes["bytes"].sum())
     place = "" if pd.isna(device) else f", device {device}"  # type: ignore[call-overload]
     name = label(PurePath(recording).name, 80)
@@ -43,6 +51,7 @@ def _blocks(recording: str, device: object, answers: Sequence[pd.DataFrame | Non
     yield from class_blocks(classes)
     yield from source_blocks(sources)
     yield from pool_blocks(pools)
+    yield from segment_picture(segments, pools)
 
 
 def _of(rows: pd.DataFrame | None, recording: str, device: object) -> pd.DataFrame:

@@ -46,6 +46,7 @@ def _told(files: Sequence[CompanionFile]) -> Told:
         "MemoryLevel": _rows(found, [one.over_time for one in found]),
         "MemorySource": _rows(found, [one.sources() for one in found]),
         "MemoryPool": _rows(found, [one.pools for one in found]),
+        "MemorySegmentPart": _rows(found, [one.segments for one in found]),
         "MemoryFailure": _rows(found, [one.failed for one in found]),
     }
     words: Mapping[str, object] = {

@@ -15,6 +15,7 @@ from tracegraph.ingest.companions.memory.labels import labels_of, phase_at, step
 from tracegraph.ingest.companions.memory.levels import Peak, levels, over_time, peak_of
 from tracegraph.ingest.companions.memory.lives import Lives, lives_of
 from tracegraph.ingest.companions.memory.pools import memory_pools
+from tracegraph.ingest.companions.memory.segments import segment_parts
 from tracegraph.ingest.companions.memory.snapshot_file import is_snapshot, read_snapshot
 from tracegraph.ingest.companions.memory.stacks import ENGINE, UNKNOWN_STACK
 from tracegraph.ingest.companions.memory.timeline_file import is_timeline, read_timeline
@@ -47,8 +48,8 @@ class Recording:
         Bytes of each class after each change, as `levels` returns them.
     blocks, lives
         Of a snapshot or trace: its blocks with their classes, and where they come from.
-    pools, failed
-        Of a snapshot: `memory_pools` of the device, and the allocations that failed.
+    pools, segments, failed
+        Of a snapshot: `memory_pools` and `segment_parts` of the device, and the allocations that failed.
     """
 
     path: str
@@ -60,6 +61,7 @@ class Recording:
     lives: Lives | None = None
     pools: pd.DataFrame = field(default_factory=pd.DataFrame)
     failed: pd.DataFrame = field(default_factory=pd.DataFrame)
+    segments: pd.DataFrame = field(default_factory=pd.DataFrame)
 
     @cached_property
     def peak(self) -> Peak:
@@ -202,5 +204,9 @@ def recordings_in(path: str, sha256: str, snapshot: Mapping[str, pa.Table]) -> l
         running = levels(changes_of(blocks, lives))
         own = pools[pools["device"] == lives.device].reset_index(drop=True)
         failed = failures_of(lives, running, snapshot)
-        found.append(Recording(path, sha256, SNAPSHOT, lives.device, running, blocks, lives, own, failed))
+        lasting = blocks.loc[blocks["end"] >= lives.entries, ["address", "class"]]
+        parts = segment_parts(snapshot, lives.device, lasting)
+        found.append(
+            Recording(path, sha256, SNAPSHOT, lives.device, running, blocks, lives, own, failed, parts)
+        )
     return found
