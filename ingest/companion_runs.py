@@ -2,10 +2,13 @@
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timezone
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
+
+import pyarrow as pa
 
 from tracegraph.ingest.companions.companion import CompanionFile, Told
 from tracegraph.ingest.companions.registry import kinds_of, open_companion, read_companions
@@ -32,7 +35,7 @@ def attach_files(
         A file cannot be read, or is of no known kind.
     """
     opened = [open_companion(Path(file), limits) for file in files]
-    told = read_companions(opened)
+    told = {kind: _with_run(one, graph) for kind, one in read_companions(opened).items()}
     kept = [row for row in _listed(manifest) if told.keys().isdisjoint(row["kinds"])]
     rows = {str(row["path"]): row for row in (*kept, *map(_source, opened))}
     changed = {"created": now(), _TOLD: list(rows.values())}
@@ -65,6 +68,18 @@ def run_of_files(
         "schema_version": SCHEMA_VERSION,
     }
     return graph, manifest, told
+
+
+def _with_run(told: Told, graph: GraphTables) -> Told:
+    """Add the rows that files tell beside the run that they are given with."""
+    if told.beside is None:
+        return told
+
+    def read(label: str, columns: Sequence[str]) -> pa.Table:
+        known = label in list(graph.nodes)
+        return graph.read_nodes(label, columns) if known else pa.table({name: [] for name in columns})
+
+    return replace(told, rows={**told.rows, **told.beside(read)}, beside=None)
 
 
 def now() -> str:

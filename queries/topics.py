@@ -149,6 +149,7 @@ TOPICS = (
             "memory_pools",
             "memory_segments",
             "memory_failures",
+            "memory_alignment",
             "memory_bandwidth",
             "memory_bandwidth_series",
         ),

@@ -37,6 +37,13 @@ PART_STATES: Final = (IN_USE, PENDING, SPLIT_FREE, CACHED_WHOLE)
 """What parts of the allocator's segments are: freed once a stream is done with it is `PENDING`; free parts
 beside others in use are `SPLIT_FREE`, those of segments that nobody uses `CACHED_WHOLE`."""
 
+ALIGNED: Final = "aligned"
+NO_ROWS: Final = "no memory rows"
+DIFFERENT: Final = "different"
+ALIGNMENT_STATES: Final = (ALIGNED, NO_ROWS, DIFFERENT)
+"""How a recording stands to the run it is given with: its changes are those of the run's memory rows, the run
+has none of its device, or they are others."""
+
 _NAMES = (
     *("cpu", "cuda", "mkldnn", "opengl", "opencl", "ideep", "hip", "fpga", "maia", "xla", "vulkan"),
     *("metal", "xpu", "mps", "meta", "hpu", "ve", "lazy", "ipu", "mtia", "privateuseone"),

@@ -1747,6 +1747,28 @@ class RunQueries(Asking):
             StoreError: the server failed.
         """
 
+    def memory_alignment(
+        self,
+    ) -> pd.DataFrame:
+        """In which step and phase most memory is in use by a recording whose allocations are those of the trace.
+
+        Columns:
+            state (str): `aligned`; `no memory rows`: the trace has none of the device; `different`: they do not agree
+            step (int64, may be missing): number of the step in which most is in use; null where it is in none
+            phase (str, may be missing): name of the phase
+            peak_at_ns (int64, may be missing): when, on the run's clock; null where it is unknown or before the recording, ns
+            rank (int64, may be missing): rank whose memory rows agree
+            offset_ns (int64, may be missing): what the recording's times lack of those of the run, ns
+            matched (int64, may be missing): changes that agree by time and size
+            compared (int64, may be missing): changes that lie in the time of both
+            device (int64, may be missing): index of the device, as the recording says it
+            recording (str): path of the recording
+
+        Raises:
+            InputError: a value is not allowed, or there is no such run, step or rank.
+            StoreError: the server failed.
+        """
+
     def memory_bandwidth(
         self,
         *,

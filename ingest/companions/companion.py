@@ -1,11 +1,14 @@
 """What a companion is: a kind of file that is not a trace but says something about a run."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol
 
+import pyarrow as pa
+
 Row = Mapping[str, object]
+Reader = Callable[[str, Sequence[str]], pa.Table]
 
 
 @dataclass(frozen=True)
@@ -32,10 +35,14 @@ class Told:
         By label of the schema: properties of each node, without `run`; a property may be left out.
     words
         What the files hold, for people: counts by what is counted.
+    beside
+        Makes more rows, by label, of what the files say beside the run that they are given with; it gets what
+        reads columns of the run's nodes by their label, without rows where there are none.
     """
 
     rows: Mapping[str, Sequence[Row]] = field(default_factory=dict)
     words: Mapping[str, object] = field(default_factory=dict)
+    beside: Callable[[Reader], Mapping[str, Sequence[Row]]] | None = None
 
 
 class Companion(Protocol):

@@ -3,7 +3,7 @@
 from tracegraph.store.schema.properties import NodeLabel, Property, number, text, time
 from tracegraph.vocabulary.collectives import ALGORITHMS, NCCL_CALLS, NCCL_CHOICES, PROTOCOLS, SOURCES
 from tracegraph.vocabulary.evidence import EVIDENCE
-from tracegraph.vocabulary.memory import MEMORY_CLASSES, PART_STATES
+from tracegraph.vocabulary.memory import ALIGNMENT_STATES, MEMORY_CLASSES, PART_STATES
 
 _RUN = text("run", "name of the run this node belongs to")
 _COMPANION = text("companion", "kind of the files that say it, such as `NCCL log`")
@@ -180,6 +180,22 @@ MEMORY_FAILURE = NodeLabel(
         *_PLACE,
     ),
 )
+MEMORY_ALIGNMENT = NodeLabel(
+    "MemoryAlignment",
+    "Whether a recording of memory shows the changes that the run's memory rows show, and when.",
+    (
+        _RUN,
+        _COMPANION,
+        _RECORDING,
+        _DEVICE,
+        text("state", ", ".join(f"`{state}`" for state in ALIGNMENT_STATES)),
+        number("rank", "rank whose memory rows agree"),
+        number("offset_ns", "what its times lack of those of the run", "ns"),
+        number("matched", "changes that agree by time and size"),
+        number("compared", "changes that lie in the time of both"),
+        time("peak_at_ns", "when most is in use, on the run's clock; null: before the recording"),
+    ),
+)
 LABELS = (
     COMMUNICATOR,
     CHANNEL,
@@ -190,4 +206,5 @@ LABELS = (
     MEMORY_POOL,
     MEMORY_SEGMENT_PART,
     MEMORY_FAILURE,
+    MEMORY_ALIGNMENT,
 )

@@ -40,6 +40,12 @@ CREATE
     begin_bytes: 5, bytes: 4, state: 'free', blocks: 1}),
   (:MemorySegmentPart {run: $run, recording: 's', device: 0, segment: 0, segment_bytes: 9, pool: 'small',
     begin_bytes: 0, bytes: 5, state: 'used', class: 'gradient', blocks: 2}),
+  (:Step {run: $run, rank: 0, number: 2, start_ns: 0, end_ns: 10}),
+  (:Step {run: $run, rank: 0, number: 3, start_ns: 10, end_ns: 20}),
+  (:Phase {run: $run, rank: 0, name: 'backward', start_ns: 5, end_ns: 15}),
+  (:MemoryAlignment {run: $run, recording: 's', device: 0, state: 'aligned', rank: 0, offset_ns: 5,
+    matched: 9, compared: 10, peak_at_ns: 12}),
+  (:MemoryAlignment {run: $run, recording: 't', state: 'different'}),
   (:MemoryFailure {run: $run, recording: 's', device: 0, at_ns: 9, bytes: 50, device_free_bytes: 4,
     used_bytes: 100, cached_bytes: 5, largest_class: 'parameter', largest_class_bytes: 70, file: 'a.py',
     line: 3})
@@ -65,6 +71,10 @@ CASES = {
         segment segment_bytes pool begin_bytes bytes state class blocks device recording
         0 9 small 0 5 used gradient 2 0 s
         0 9 small 5 4 free - 1 0 s""",
+    "memory_alignment": """
+        state step phase peak_at_ns rank offset_ns matched compared device recording
+        aligned 3 backward 12 0 5 9 10 0 s
+        different - - - - - - - - t""",
     "memory_failures": """
         bytes device_free_bytes used_bytes cached_bytes largest_class largest_class_bytes file line at_ns
         50 4 100 5 parameter 70 a.py 3 9""",

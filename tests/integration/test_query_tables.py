@@ -299,6 +299,7 @@ ELSEWHERE = {
     *("utilisation", "peak_losses", "known_work"),
     *("operator_work", "roofline", "cupti_counters", "cupti_ranges", "counted_work"),
     *(
+        "memory_alignment",
         "memory_classes",
         "memory_failures",
         "memory_levels",

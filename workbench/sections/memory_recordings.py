@@ -6,6 +6,7 @@ from pathlib import PurePath
 import pandas as pd
 
 from tracegraph.workbench.findings.findings import Findings
+from tracegraph.workbench.memory.alignment import alignment_words
 from tracegraph.workbench.memory.allocator import failure_blocks, pool_blocks
 from tracegraph.workbench.memory.content import (
     class_blocks,
@@ -24,6 +25,7 @@ _ASKED = (
     "memory_pools",
     "memory_segments",
     "memory_failures",
+    "memory_alignment",
 )
 
 
@@ -41,11 +43,14 @@ def _content(findings: Findings) -> Sequence[Block]:
 
 
 def _blocks(recording: str, device: object, answers: Sequence[pd.DataFrame | None]) -> Iterator[Block]:
-    classes, levels, sources, pools, segments, failures = (_of(rows, recording, device) for rows in answers)
+    classes, levels, sources, pools, segments, failures, aligned = (
+        _of(rows, recording, device) for rows in answers
+    )
     peak = int(classes["bytes"].sum())
     place = "" if pd.isna(device) else f", device {device}"  # type: ignore[call-overload]
     name = label(PurePath(recording).name, 80)
     yield Words(f"{name}{place}: {format_bytes(peak)} are in use when most is.")
+    yield from alignment_words(aligned)
     yield from failure_blocks(failures)
     yield from level_blocks(levels, peak)
     yield from class_blocks(classes)

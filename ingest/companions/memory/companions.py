@@ -6,6 +6,7 @@ import pandas as pd
 
 from tracegraph.ingest.companions.companion import CompanionFile, Row, Told
 from tracegraph.ingest.companions.memory.recording import SNAPSHOT, TIMELINE, Recording, recordings_of
+from tracegraph.ingest.companions.memory.run_rows import alignment_rows
 from tracegraph.ingest.companions.memory.snapshot_file import has_snapshot_words, is_snapshot
 from tracegraph.ingest.companions.memory.timeline_file import is_timeline
 
@@ -54,7 +55,7 @@ def _told(files: Sequence[CompanionFile]) -> Told:
         "bytes at the peak": max(one.peak.bytes for one in found),
         "allocations that failed": len(rows["MemoryFailure"]),
     }
-    return Told(rows, words)
+    return Told(rows, words, lambda read: {"MemoryAlignment": alignment_rows(found, read)})
 
 
 def _rows(recordings: Iterable[Recording], frames: Iterable[pd.DataFrame]) -> list[Row]:
