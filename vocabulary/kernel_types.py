@@ -30,15 +30,20 @@ OTHERS = "others"
 
 ON_TENSOR_CORES = re.compile(
     r"^(?!.*(simt|ffma|cutlass[FB]_f32))"
-    r"(.*([hsi](884|1688|8816|16816|16832)|tensorop|tensor\d+x|[hiwg]mma|xmma|(?<![a-z])nvjet|fmha|flash(_|::|Attn)|GemmUniversal)"
+    r"(?!(?=.*(fmha|flash)).*(preprocess|postprocess|dot_do_o|convert_d|combine))"
+    r"(.*([hsi](884|1688|8816|16816|16832)|(?<!sub)tensorop|tensor\d+x|[hiwg]mma|xmma|xdl|(?<![a-z])nvjet|fmha|flash(_|::|Attn)|GemmUniversal)"
     r"|Cijk_.*_MI\d+x\d+|igemm_.*_gtcx)",
     re.IGNORECASE | re.DOTALL,
 )
-"""Names of kernels on tensor or matrix cores: of cuBLAS, cuDNN, CUTLASS, FlashAttention; Tensile, MIOpen.
+"""Names of kernels on tensor or matrix cores: of cuBLAS, cuDNN, CUTLASS, FlashAttention; Tensile, MIOpen, CK.
 
-Libraries name the instruction, as `s16816` and `hmma`. A kernel of another library may use them unnamed.
+Libraries name the instruction, as `s16816`, `hmma` and `xdl`. A kernel of another library may use them
+unnamed. What FlashAttention runs before and after its products does not, nor does MIOpen's SubTensorOp.
 """
-PLAIN_FLOAT32 = re.compile(r"(?<![a-z0-9])(sgemm|scudnn)|simt_sgemm|ffma", re.IGNORECASE)
+PLAIN_FLOAT32 = re.compile(
+    r"(?<![a-z0-9])(sgemm|g?cgemm|scudnn)|simt_sgemm|convolve_sgemm|ffma|(dgrad|wgrad_alg\d)(2d)?_engine<float,",
+    re.IGNORECASE,
+)
 """Names of products in float32 on plain units: of cuBLAS, cuDNN and CUTLASS."""
 
 

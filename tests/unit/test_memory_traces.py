@@ -16,6 +16,7 @@ from tracegraph.cli.main import main
 from tracegraph.ingest.companions.memory.fixes import MemoryFix, memory_fixes
 from tracegraph.ingest.companions.memory.recording import Recording, read_recordings
 from tracegraph.workbench.memory.content import memory_blocks, memory_row, memory_title
+from tracegraph.workbench.memory.notes import class_note
 from tracegraph.workbench.sections.blocks import Words
 
 ROOT = Path(__file__).parents[2]
@@ -163,6 +164,30 @@ def recorded(tmp_path: Path, entries: Sequence[Mapping[str, Any]]) -> list[Recor
     return read_recordings(path)
 
 
+def memory_row_at(at: int, address: int, size: int, total: int) -> Entry:
+    args = {"Addr": address, "Bytes": size, "Total Allocated": total, "Total Reserved": 0, **GPU}
+    return {
+        "ph": "i",
+        "cat": "cpu_instant_event",
+        "name": "[memory]",
+        "pid": 1,
+        "tid": 1,
+        "ts": at,
+        "args": args,
+    }
+
+
+@pytest.mark.parametrize(("addresses", "lacks"), [((64, 64, 64), True), ((64, 128, 192), False)])
+def test_rows_that_count_more_than_their_blocks_hold_are_said(
+    tmp_path: Path, addresses: Sequence[int], lacks: bool
+) -> None:
+    rows = [memory_row_at(at, one, 100, 100 * at) for at, one in enumerate(addresses, 1)]
+    (found,) = recorded(tmp_path, rows)
+    assert found.lives is not None
+    assert found.lives.stated_bytes == 300
+    assert ("Its rows count up to 300 bytes" in class_note(found)) is lacks
+
+
 def test_a_gpu_with_memory_from_before(tmp_path: Path) -> None:
     """The first total is 960 after 40 were freed: beside these 40, 960 bytes are from before."""
     (found,) = recorded(tmp_path, (*FRAMES, *OTHERS, *ROWS))
@@ -258,3 +283,8 @@ def test_the_peak_of_a_real_gpu(shared_trace: Callable[[str], Path]) -> None:
     assert {"Qwen2Attention", "Linear"} <= {
         str(one).rpartition(" > ")[2] for one in found.sources()["module"].dropna()
     }
+
+
+def test_a_recording_of_no_bytes_has_no_fixes(tmp_path: Path) -> None:
+    (found,) = recorded(tmp_path, [memory_row_at(at, 64 * at, 0, 0) for at in (1, 2)])
+    assert memory_fixes(found) == []

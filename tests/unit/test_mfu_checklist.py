@@ -10,7 +10,7 @@ from tracegraph.queries.catalog import find
 from tracegraph.queries.module import in_types
 from tracegraph.queries.shapes.peak import checks
 from tracegraph.queries.shapes.peak.checklist import mfu_checklist
-from tracegraph.vocabulary.kernel_types import ON_TENSOR_CORES
+from tracegraph.vocabulary.kernel_types import ON_TENSOR_CORES, PLAIN_FLOAT32
 
 WINDOW = {
     "run": "r",
@@ -98,6 +98,21 @@ def test_names_of_kernels_tell_float32_products_without_operators() -> None:
     assert row["note"].startswith("By the names of kernels")
 
 
+@pytest.mark.parametrize(
+    ("device", "has_tf32"),
+    [("Tesla V100-SXM2-16GB", False), ("NVIDIA A100-SXM4-80GB", True), ("AMD Instinct MI250X", False)],
+)
+def test_advice_names_tf32_only_where_a_device_has_it(device: str, has_tf32: bool) -> None:
+    found = asked({**GEMM, "gpu_ns": 5}, device=device)
+    float32 = found.loc["float32 products", "advice"]
+    assert ("the fixes tf32" in float32) is has_tf32
+    assert ("TF32" in found.loc["tensor cores", "advice"]) is has_tf32
+
+
+def test_kernels_may_use_tensor_cores_unnamed() -> None:
+    assert "Triton" in asked({**GEMM, "gpu_ns": 5}).loc["tensor cores", "note"]
+
+
 def test_a_part_of_the_work_makes_the_share_a_least_value() -> None:
     known, unknown = ({**ADD, "gpu_ns": 50, "flops": one, "bytes": one} for one in (8, None))
     row = asked(known, unknown).loc["memory-bound work"]
@@ -148,7 +163,31 @@ def test_without_gpu_work_there_are_no_checks() -> None:
         ("nvjet_tst_256x128_64x4_1x2_h_bz_coopA_NNT", True),
         ("void pytorch_flash::flash_fwd_kernel<pytorch_flash::Flash_fwd_kernel_traits<64>>", True),
         ("Cijk_Alik_Bljk_B_BS_BH_Bias_HA_S_SAV_UserArgs_MT256x128x64_MI16x16x1_SN", True),
+        ("SubTensorOpWithScalar1d", False),
+        ("void cutlass::device_kernel<flash::FlashAttnBwdPreprocess<cute::tuple<cute::C<64>>>>", False),
+        ("void cutlass::device_kernel<flash::FlashAttnBwdPostprocessConvertdQ<cute::C<64>>>", False),
+        ("void pytorch_flash::flash_bwd_dot_do_o_kernel<true, Flash_bwd_kernel_traits<64>>", False),
+        ("void pytorch_flash::flash_fwd_splitkv_combine_kernel<Flash_fwd_kernel_traits<64>>", False),
+        ("void cutlass::device_kernel<flash::enable_sm90_or_later<flash::FlashAttnBwdSm90<2>>>", True),
+        ("_ZN2ck16tensor_operation6device12_GLOBAL__N_139kernel_grouped_conv_fwd_xdl_cshuffle_v3", True),
     ],
 )
 def test_names_of_kernels_tell_tensor_cores(name: str, says: bool) -> None:
     assert (ON_TENSOR_CORES.search(name) is not None) is says
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("ampere_sgemm_32x32_sliced1x4_tn", True),
+        ("ampere_gcgemm_64x64_nt", True),
+        ("void implicit_convolve_sgemm<float, float, 128, 5, 5>", True),
+        ("void cudnn::detail::dgrad_engine<float, 512, 6, 5, 3, 3, 3, false>", True),
+        ("void cudnn::cnn::wgrad_alg0_engine<float, 128, 6, 7, 3, 3, 5, false, 512>", True),
+        ("void cudnn::cnn::wgrad_alg0_engine<__half, 512, 6, 5, 3, 3, 3, true, 512>", False),
+        ("ampere_fp16_s16816gemm_fp16_128x128", False),
+        ("void cudnn::bn_bw_1C11_kernel_new<float, float, float2, 128, true, 1>", False),
+    ],
+)
+def test_names_of_kernels_tell_plain_float32(name: str, says: bool) -> None:
+    assert (PLAIN_FLOAT32.search(name) is not None) is says

@@ -95,6 +95,20 @@ def found(of: ReplayGraph) -> list[Candidate]:
     return list(FIX.find(Scene(of, path)))
 
 
+def test_an_all_to_all_is_no_message_of_a_pipeline(tmp_path: Path) -> None:
+    # NCCL runs it as sends and receives; the annotation around the launch says what was asked for.
+    files = []
+    for rank, rows in enumerate((first_stage(0), second_stage(0))):
+        asked = [
+            {**row, "name": "nccl:all_to_all", "category": "user_annotation", "correlation": None}
+            for row in rows
+            if row["name"] == "cudaLaunchKernel" and row["correlation"] in (20, 21, 22)
+        ]
+        files.append(write_trace(tmp_path / f"rank{rank}.json", [*asked, *rows], rank))
+    parts = [part for file in files for part in read_all_parts(as_source(file))]
+    assert find_pipelines(graph_of(build_job(parts).model)) == []
+
+
 def test_even_work_ends_100_us_earlier_and_a_half_of_it_is_the_least(tmp_path: Path) -> None:
     of = graph(tmp_path)
     assert [stages.tolist() for stages in find_pipelines(of)] == [[0, 1]]

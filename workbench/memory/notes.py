@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from tracegraph.ingest.companions.memory.recording import TIMELINE, TRACE, Recording
 from tracegraph.vocabulary.memory import FROM_BEFORE
 from tracegraph.workbench.sections.blocks import Block, Column, Table, Words
+from tracegraph.workbench.text.text import format_bytes
 
 _MOST_LABELS = 20
 _LABELS = (
@@ -22,6 +23,12 @@ _NOT_COUNTED = (
 _LEFT_BEFORE = (
     "The profiler counts the CPU's memory from its first start in a process: what is from before this "
     "recording was allocated in an earlier one, and may be free since."
+)
+_LACKS = 0.01
+"""If the blocks lack more than this share, 0..1, of what the rows state, that is said."""
+_LACKING = (
+    " Its rows count up to {} in use: some are not in the file, or do not tell addresses apart, so that what "
+    "fills the rest, and when most is in use, is not known."
 )
 _NO_MODULES = (
     "Checkpointing is not among them: the trace has no calls of modules. with_stack=True records them."
@@ -42,6 +49,9 @@ def class_note(recording: Recording) -> str:
     if recording.kind == TIMELINE:
         return _BY_PYTORCH
     told = _INFERRED.format(recording.kind)
+    stated = None if recording.lives is None else recording.lives.stated_bytes
+    if stated is not None and stated - recording.peak.bytes > _LACKS * stated:
+        told += _LACKING.format(format_bytes(stated))
     if recording.kind != TRACE or recording.device is not None:
         return told
     return f"{told} {_LEFT_BEFORE if FROM_BEFORE in recording.running else _NOT_COUNTED}"

@@ -58,7 +58,8 @@ def memory_fixes(recording: Recording, gpus: int = 2) -> list[MemoryFix]:
     `gpus`: over how many ZeRO splits.
     """
     found = [*_of_classes(recording, gpus), *_checkpoints(recording)]
-    worth = [fix for fix in found if fix.saved_bytes >= _LEAST_SHARE * recording.peak.bytes]
+    least = max(_LEAST_SHARE * recording.peak.bytes, 1)
+    worth = [fix for fix in found if fix.saved_bytes >= least]
     return sorted(worth, key=lambda fix: -fix.saved_bytes)
 
 

@@ -43,6 +43,8 @@ class Lives:
     marks
         Of a trace, annotations on threads: begin, end (places of the first and last entry inside; end is less
         where there is none), start_ns, end_ns, name.
+    stated_bytes
+        Of a trace, the most that its rows say is in use at once; None where they do not say it.
     """
 
     device: int | None
@@ -55,6 +57,7 @@ class Lives:
     marks: pd.DataFrame = field(
         default_factory=lambda: pd.DataFrame(columns=["begin", "end", "start_ns", "end_ns", "name"])
     )
+    stated_bytes: int | None = None
 
     @property
     def entries(self) -> int:

@@ -61,7 +61,7 @@ def _lives(trace: TraceFile, rows: pd.DataFrame, stacks: Mapping[int, Stack]) ->
     mine = {number: stacks[number] for number in rows["stack"].unique().tolist()}
     marks = marks_in(trace, at_ns)
     steps = marks[marks["name"].str.startswith(OPTIMIZER_STEP)].reset_index(drop=True)
-    device = int(rows["device"].iloc[0])
+    device, most = int(rows["device"].iloc[0]), rows["allocated"].max()
     return Lives(
         device=None if device < 0 else device,
         blocks=blocks,
@@ -71,6 +71,7 @@ def _lives(trace: TraceFile, rows: pd.DataFrame, stacks: Mapping[int, Stack]) ->
         stacks=mine,
         calls=calls_in(trace, mine, at_ns),
         marks=marks,
+        stated_bytes=None if pd.isna(most) else int(most),
     )
 
 

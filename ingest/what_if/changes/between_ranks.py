@@ -1,7 +1,5 @@
 """Changes of a job of several ranks: transfers take no time, or no rank's host work is late."""
 
-from collections.abc import Iterable, Iterator
-
 import numpy as np
 import pandas as pd
 
@@ -34,8 +32,9 @@ def without_stragglers(graph: ReplayGraph) -> Floats:
 
     Host work of one name, or where no host was recorded all that ranks do not do together, takes on each rank
     no more than on the middle one (of two ranks the one with less). A difference stays that is chance: it is
-    smaller than the scatter within a rank both of single events of that name and of their sums in a step.
-    The sums tell where one of several layers is late, always the same one: events of its name differ then.
+    smaller than the scatter within a rank of the sums of that name in a step, or, of fewer than three
+    steps, of its single events. The sums tell where one of several layers is late, always the same one, and
+    events of a step that are slow together are no proof.
     """
     segments = graph.segments
     works = segments.on_thread if has_host(graph) else ~segments.on_thread
@@ -51,11 +50,16 @@ def without_stragglers(graph: ReplayGraph) -> Floats:
             "work": segments.work[host],
         }
     )
-    total = own.groupby(["rank", "name"])["work"].sum().unstack("rank").fillna(0)
-    late = _factors(total, _scatters(own))
+    late = late_factors(own)
     factor = np.ones(len(segments))
     factor[host] = late.reindex(pd.MultiIndex.from_frame(own[["name", "rank"]])).to_numpy()
     return factor
+
+
+def late_factors(own: pd.DataFrame) -> "pd.Series[float]":
+    """Compute the factors by name and rank, from rank, name, event, step and work of pieces of host work."""
+    total = own.groupby(["rank", "name"])["work"].sum().unstack("rank").fillna(0)
+    return _factors(total, *_scatter(own))
 
 
 def _alike(graph: ReplayGraph) -> "np.typing.NDArray[np.int64]":
@@ -64,36 +68,36 @@ def _alike(graph: ReplayGraph) -> "np.typing.NDArray[np.int64]":
     return np.unique(np.array(texts, dtype=object).astype(str), return_inverse=True)[1].reshape(-1)
 
 
-def _scatters(own: pd.DataFrame) -> Iterator[tuple[pd.DataFrame, pd.DataFrame]]:
-    """Yield how many values each name and rank has, and their variance: of single events, then of steps.
+def _scatter(own: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return how many values each name and rank has, and their variance: of steps, or of single events.
 
-    A step without the name counts as one that does nothing of it.
+    Events of a step are fast or slow together, so that their own scatter says too little of their sums. A
+    step without the name counts as one that does nothing of it. A name outside of all steps has its events.
     """
     times = own.groupby(["rank", "name", "event"])["work"].sum().groupby(["rank", "name"])
-    yield times.count().unstack("rank").fillna(0), times.var().unstack("rank").fillna(0)
-    steps = own.groupby("rank")["step"].nunique()
+    of_events = times.count().unstack("rank").fillna(0), times.var().unstack("rank").fillna(0)
+    inside = own[own["step"] != NONE]
+    steps = inside.groupby("rank")["step"].nunique().reindex(of_events[0].columns, fill_value=0)
     if steps.min() < _FEWEST_STEPS:
-        return
-    sums = own.groupby(["rank", "name", "step"])["work"].sum().astype(float)
+        return of_events
+    sums = inside.groupby(["rank", "name", "step"])["work"].sum().astype(float)
     squares = (sums**2).groupby(["rank", "name"]).sum().unstack("rank").fillna(0)
     mean = sums.groupby(["rank", "name"]).sum().unstack("rank").fillna(0) / steps
     count = mean.mul(0).add(steps, axis=1)
-    yield count, (squares - steps * mean**2).clip(lower=0) / (steps - 1)
+    variance = (squares - steps * mean**2).clip(lower=0) / (steps - 1)
+    return count.combine_first(of_events[0]), variance.combine_first(of_events[1])
 
 
-def _factors(
-    total: pd.DataFrame, scatters: Iterable[tuple[pd.DataFrame, pd.DataFrame]]
-) -> "pd.Series[float]":
+def _factors(total: pd.DataFrame, count: pd.DataFrame, variance: pd.DataFrame) -> "pd.Series[float]":
     """Compute the factors by name and rank, from sums, and from numbers and variances of values of each.
 
-    Rows are names and columns ranks. Two sums differ by more than chance if Student's t-test says so of one
-    of the kinds of values, at a level that Bonferroni's correction divides by the number of sums that are
-    compared. A name that no rank has twice has no scatter.
+    Rows are names and columns ranks. Two sums differ by more than chance if Student's t-test says so, at a
+    level that Bonferroni's correction divides by the number of sums that are compared. A name that no rank
+    has twice has no scatter.
     """
     ranks = total.shape[1]
     middle = np.sort(total.to_numpy(), axis=1)[:, (ranks - 1) // 2]
-    chance = np.minimum.reduce([_chance(*one).to_numpy() for one in scatters])
-    late = total.sub(middle, axis=0) > chance
+    late = total.sub(middle, axis=0) > _chance(count, variance)
     shrunk = (1 / total.where(late)).mul(middle, axis=0).fillna(1.0)
     return shrunk.reset_index(names="name").melt("name", var_name="rank").set_index(["name", "rank"])["value"]
 

@@ -42,9 +42,19 @@ def find_pipelines(graph: ReplayGraph) -> list[Ints]:
 
 
 def _messages(calls: Calls) -> Flags:
-    """Flag the events that are messages between single ranks, on GPUs or on threads of a back end."""
+    """Flag the events that are messages between single ranks, on GPUs or on threads of a back end.
+
+    NCCL runs an all-to-all as sends and receives, too: what is launched in a call of another kind is none.
+    """
     kinds = [find_kind(str(name)) for name in calls.name.values]
-    return calls.name.matching(np.array([kind in _MESSAGES for kind in kinds], dtype=bool))
+    messages: Flags = calls.name.matching(np.array([kind in _MESSAGES for kind in kinds], dtype=bool))
+    others = np.array([kind is not None and kind not in _MESSAGES for kind in kinds], dtype=bool)
+    asks = calls.name.matching(others)
+    around = np.where(messages, calls.call, -1)
+    while (inside := around >= 0).any():
+        messages &= ~(inside & asks[around])
+        around = np.where(inside, calls.parent[around], -1)
+    return messages
 
 
 def count_layers(graph: ReplayGraph, ranks: Ints) -> LayersOf | None:

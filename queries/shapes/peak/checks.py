@@ -39,10 +39,11 @@ class PeakCheck:
 
 @dataclass(frozen=True)
 class Value:
-    """A measured share, and what must be known to read it."""
+    """A measured share, and what must be known to read it; `advice`: of these devices, if not the check's."""
 
     share: float
     note: str | None = None
+    advice: str | None = None
 
 
 @dataclass(frozen=True)
@@ -82,6 +83,11 @@ MEMORY_BOUND = PeakCheck(
     0.3,
     "Fuse elementwise work and normalisation, as torch.compile does (the fix fuse)",
 )
+IN_16_BITS = {
+    TENSOR_CORES: "Compute products in 16 bits, in sizes that are multiples of 8, or fuse what lies between",
+    FLOAT32: "Compute in 16 bits; these GPUs do not compute in TF32",
+}
+"""The advice on devices without TF32."""
 RECOMPUTATION = PeakCheck(
     "recomputation",
     "of the FLOPs that ran: products that backward passes run once more",
@@ -97,13 +103,18 @@ LOST = (
     _lost(
         losses.RANKS,
         0.05,
-        "Balance the work of the ranks; if one machine is slow in every step, leave it out",
+        "See in the section Ranks who is late, and why; balance work, or leave out a machine that is always slow",
     ),
     _lost(losses.EXPOSED_MEMORY, 0.05, "Copy ahead on a stream of its own, from pinned memory"),
     _lost(losses.LOADING, 0.02, "Load ahead with more workers, and keep them alive (persistent_workers)"),
     _lost(losses.SYNCHRONISATION, 0.02, "Do not read results back in each step (.item(), .cpu())"),
     _lost(losses.LAUNCHING, 0.05, "Capture the step in a CUDA graph, or use torch.compile"),
-    _lost(losses.HOST, 0.05, "Compile the Python code between launches, or move it to where the GPU is busy"),
+    _lost(
+        losses.HOST,
+        0.05,
+        "See with idle_causes what the host does: compile Python code, or move it to where the GPU is busy; "
+        "keep slow calls of the driver, as those that allocate, out of the loop",
+    ),
 )
 CHECKS = (TENSOR_CORES, FLOAT32, SMALL, MEMORY_BOUND, RECOMPUTATION, *LOST)
 """All checks: what the GPUs compute, then what else the steps go to."""
@@ -115,7 +126,7 @@ def judged(check: PeakCheck, found: Value | Untold) -> dict[str, Any]:
     if isinstance(found, Untold):
         return {**row, "value": None, "state": NOT_JUDGED, "note": found.why, "advice": None}
     failed = found.share < check.threshold if check.is_floor else found.share > check.threshold
-    advice = check.advice if failed else None
+    advice = found.advice or check.advice if failed else None
     return {
         **row,
         "value": found.share,

@@ -12,7 +12,7 @@ from tracegraph.queries.shapes.peak.devices import ceilings
 from tracegraph.queries.shapes.peak.lacking import KNOWN_ENOUGH
 from tracegraph.queries.shapes.peak.products import Devices
 from tracegraph.queries.shapes.roofline import MEMORY, bound_by
-from tracegraph.vocabulary.device_peaks import Peaks, find_peaks, has_tensor_cores
+from tracegraph.vocabulary.device_peaks import TF32, Peaks, find_peaks, has_tensor_cores
 from tracegraph.vocabulary.kernel_types import ON_TENSOR_CORES, PLAIN_FLOAT32
 from tracegraph.vocabulary.work_kinds import ON_MATRIX_UNITS
 
@@ -22,6 +22,7 @@ _NO_SHAPES = "Operators, or the shapes of their inputs, are not in the file: rec
 _NO_NAME = "The file does not name the GPU, so nobody can tell whether it has tensor cores: give --device."
 _NO_PEAK = "The peak of the GPU is not known here: give --device, or --peak in TFLOP/s."
 _BY_NAMES = "By the names of kernels; the file does not tell the types of operators."
+_UNNAMED = "At least, as kernels of Triton and of your own may use them without saying so in their names."
 _AT_LEAST = "At least, as FLOPs and bytes of some of the computing time are not known."
 
 
@@ -33,7 +34,7 @@ def of_computing(work: pd.DataFrame, devices: Devices) -> dict[PeakCheck, Value 
         peaks=pd.Series([_peaks(devices, row) for row in records(work)], index=work.index, dtype=object),
     )
     return {
-        checks.TENSOR_CORES: _lacks_cores(work) or Value(_share(work, work["on_cores"])),
+        checks.TENSOR_CORES: _lacks_cores(work) or _on_cores(work),
         checks.FLOAT32: _lacks_cores(work) or _in_float32(work),
         checks.SMALL: _small(work, devices),
         checks.MEMORY_BOUND: _by_memory(work),
@@ -58,6 +59,17 @@ def _lacks_cores(work: pd.DataFrame) -> Untold | None:
     return None if any(has_tensor_cores(one) for one in known) else Untold("The GPU has no tensor cores.")
 
 
+def _on_cores(work: pd.DataFrame) -> Value:
+    share = _share(work, work["on_cores"])
+    return Value(share, _UNNAMED, _advice(work, checks.TENSOR_CORES))
+
+
+def _advice(work: pd.DataFrame, check: PeakCheck) -> str | None:
+    """Return what is advised on devices none of which computes in TF32; None if one does or none is known."""
+    known = [one for one in work["peaks"] if one is not None]
+    return checks.IN_16_BITS[check] if known and not any(TF32 in one.flop_per_s for one in known) else None
+
+
 def _in_float32(work: pd.DataFrame) -> Value | Untold:
     """Measure products in float32 on plain units, by the types of operators, else by the names of kernels."""
     typed = work["is_product"] & work["dtype"].notna()
@@ -65,7 +77,8 @@ def _in_float32(work: pd.DataFrame) -> Value | Untold:
     if not typed.any() and not named.any():
         return Untold(_NO_SHAPES)
     plain = named | (typed & work["dtype"].eq(_PLAIN))
-    return Value(_share(work, plain & ~work["on_cores"]), None if typed.any() else _BY_NAMES)
+    note = None if typed.any() else _BY_NAMES
+    return Value(_share(work, plain & ~work["on_cores"]), note, _advice(work, checks.FLOAT32))
 
 
 def _small(work: pd.DataFrame, devices: Devices) -> Value | Untold:
