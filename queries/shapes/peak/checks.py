@@ -103,7 +103,7 @@ LOST = (
     _lost(
         losses.RANKS,
         0.05,
-        "See in the section Ranks who is late, and why; balance work, or leave out a machine that is always slow",
+        "See in the section Ranks who is late, and why: balance work, or leave out a machine that is slow",
     ),
     _lost(losses.EXPOSED_MEMORY, 0.05, "Copy ahead on a stream of its own, from pinned memory"),
     _lost(losses.LOADING, 0.02, "Load ahead with more workers, and keep them alive (persistent_workers)"),
