@@ -122,6 +122,8 @@ class Database:
             cursor = self._connection.execute(query, values)
             while piece := cursor.fetchmany(_PIECE):
                 yield piece
+        except UnicodeDecodeError:  # of the error's own words, which name a part of the schema
+            raise _damaged(self.shown, ValueError("its schema is not text")) from None
         except (sqlite3.Error, OverflowError) as error:
             raise _damaged(self.shown, error) from None
 

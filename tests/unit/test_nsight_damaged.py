@@ -92,6 +92,15 @@ def test_flipped_bytes_never_end_in_more_than_one_line(
     assert "\n" not in refusal
 
 
+def test_a_schema_that_is_not_text_is_refused(database: bytes, tmp_path: Path) -> None:
+    # SQLite names the word that it does not understand, which Python cannot read then.
+    path = tmp_path / "report.sqlite"
+    path.write_bytes(database.replace(b"CREATE TABLE", b"CREATE \xd7ABLE", 1))
+    with pytest.raises(InputError, match="its schema is not text") as refused:
+        _read(path)
+    assert "\n" not in str(refused.value)
+
+
 def test_a_database_that_another_program_locks_is_read(tmp_path: Path) -> None:
     path = _launches(2).write(tmp_path / "report.sqlite")
     other = sqlite3.connect(path, isolation_level=None)
