@@ -53,6 +53,7 @@ def test_the_same_is_taken_and_becomes_the_newest(own: Workspace) -> None:
 def test_another_waits_for_readers_and_says_so(own: Workspace) -> None:
     said: list[str] = []
     reader = open_workspace(own.root)  # as of another process: it has locks of its own
+    ingest(own, "two_threads")
     with open_database(own, MANAGED) as database, reading_runs(reader):
         before = database.read(NODES, {"run": "two_threads"}).to_dict("records")
         replacing = threading.Thread(
