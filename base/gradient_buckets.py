@@ -1,6 +1,8 @@
 """Buckets that gradients fill as in DDP, and when reducing them one after the other ends."""
 
+import json
 from collections.abc import Iterable, Iterator
+from math import prod
 
 import numpy as np
 
@@ -9,7 +11,7 @@ from tracegraph.base.least_squares import Floats
 MIB = 1 << 20
 """The unit of DDP's `bucket_cap_mb`, B."""
 FIRST_MB = 1.0
-"""At which size DDP closes the first bucket, MiB, unless it is told another."""
+"""The size at which DDP closes the first bucket by default, MiB."""
 USUAL_MB = (0.5, 1.0, 2.5, 5.0, 10.0, 25.0, 50.0, 100.0)
 """Sizes of buckets that are tried, MiB."""
 ACCUMULATES = "torch::autograd::AccumulateGrad"
@@ -45,6 +47,19 @@ def begins(handed: Floats, start: Floats, end: Floats) -> list[float]:
     alone = np.append(True, handed[1:] >= np.maximum.accumulate(end)[:-1])
     lag = float(np.median((start - handed)[alone]))
     found: list[float] = np.where(alone, start, np.minimum(start, handed + lag)).tolist()
+    return found
+
+
+def stated_gradients(stated: Iterable[tuple[float, str]], width: float | None) -> Sized:
+    """Read gradients from when autograd has each, ns, and its shapes; none where one of them is not stated.
+
+    `width`: the bytes of an element, None where they are not known.
+    """
+    found: Sized = []
+    for at, shapes in stated:
+        if width is None or not shapes.startswith("[["):
+            return []
+        found.append((prod(json.loads(shapes)[0]) * width, at))
     return found
 
 

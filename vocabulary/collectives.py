@@ -75,6 +75,8 @@ KINDS = (
 )
 """All kinds, in the order in which names are compared: a kind stands before those it begins with."""
 KIND = {kind.name: kind for kind in KINDS}
+MESSAGES = ("send", "recv", "send_recv")
+"""The kinds that pass data between single ranks."""
 
 TRACE, NCCL_TESTS, NCCL_TABLE, NCCL_CHOICES, NCCL_CALLS = SOURCES = (
     "trace",

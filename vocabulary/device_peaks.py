@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Generic, TypeVar
 
 _Known = TypeVar("_Known")
@@ -122,6 +123,7 @@ class DeviceNames(Generic[_Known]):
 _PEAKS = DeviceNames((one.pattern, one) for one in PEAKS)
 
 
+@lru_cache(maxsize=256)
 def find_peaks(device: str | None) -> Peaks | None:
     """Find the peaks of a device by the name that its driver gives it; None if they are not known."""
     return _PEAKS.find(device)

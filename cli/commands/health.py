@@ -14,9 +14,9 @@ from tracegraph.ingest.health.job_health import look_at_job
 from tracegraph.ingest.limits import Limits
 from tracegraph.ingest.options import IngestOptions
 from tracegraph.ingest.sources.expand import find_sources
+from tracegraph.queries.shapes.peak.checks import FAILED
 from tracegraph.queries.shapes.peak.job import Job, with_config_read
 from tracegraph.vocabulary.kernel_types import Spelling
-from tracegraph.workbench.health.check import FAILED
 from tracegraph.workbench.health.checks import judge_job
 
 _FAILED = 1

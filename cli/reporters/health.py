@@ -9,7 +9,8 @@ from rich.console import Console
 from rich.text import Text
 
 from tracegraph.cli.reporters.layout import table
-from tracegraph.workbench.health.check import FAILED, NOT_JUDGED, OK, Judged
+from tracegraph.queries.shapes.peak.checks import FAILED, NOT_JUDGED, OK
+from tracegraph.workbench.health.check import Judged
 from tracegraph.workbench.text.text import format_share, plural, visible
 
 _STYLES = {OK: "green", FAILED: "bold red", NOT_JUDGED: "yellow"}

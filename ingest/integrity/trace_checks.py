@@ -4,13 +4,13 @@ from collections import Counter
 from collections.abc import Mapping
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from tracegraph.ingest.arrays import Flags
 from tracegraph.ingest.causal.events.external_ids import joined_by_external_id
 from tracegraph.ingest.findings import Integrity, percent
+from tracegraph.ingest.frames import whole_frame
 from tracegraph.ingest.integrity.device_rows import of_devices, on_named_lanes
 from tracegraph.ingest.microseconds import EXACT_FLOAT_US
 from tracegraph.ingest.text_columns import distinct_pairs, read_texts, with_role
@@ -34,7 +34,7 @@ _PART = 0.01
 
 def check_memory(memory: pa.Table, integrity: Integrity) -> None:
     """Record what is not known about a device's memory, from a table in MEMORY_SCHEMA."""
-    rows = memory.select(_COLUMNS).to_pandas(types_mapper={pa.int64(): pd.Int64Dtype()}.get)
+    rows = whole_frame(memory.select(_COLUMNS))
     before = rows.groupby(["device_type", "device"])["allocated"].shift()
     jumps = rows["source_index"][(rows["allocated"] - before - rows["bytes"]).fillna(0).ne(0)]
     what = "memory rows state a total that is not the one before with their size: rows are missing"

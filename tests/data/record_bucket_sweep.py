@@ -7,23 +7,21 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 
 import torch
 import torch.distributed as dist
+from timed_steps import Step, record, time_once
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
-from torch.profiler import ProfilerActivity, profile, schedule
 
 CAPS = (0.5, 1.0, 5.0, 25.0)
 RECORDED = {0.5: 6}
 """Steps that are recorded; of other sizes one of rank 0, which shows what is in each bucket."""
 WIDTHS = (128, 256, 512, 512, 256, 1024, 1024, 384, 384, 768, 768, 256)
 """Gradients of 0.1 to 4 MiB a layer: buckets of .5 MiB then have sizes that a fit can use."""
-EXAMPLES, CLASSES, PAUSE_S, DROPPED, TIMED = 4, 10, 0.002, 1, 4
-Step = Callable[[], None]
+EXAMPLES, CLASSES, PAUSE_S, TIMED = 4, 10, 0.002, 4
 
 
 class Computed(torch.autograd.Function):
@@ -67,32 +65,6 @@ def make_step(cap_mb: float) -> Step:
     return step
 
 
-def time_once(step: Step) -> float:
-    """Measure the mean length of some steps, ms."""
-    for _ in range(DROPPED):
-        step()
-    dist.barrier()
-    start = time.perf_counter()
-    for _ in range(TIMED):
-        step()
-    dist.barrier()
-    return 1000 * (time.perf_counter() - start) / TIMED
-
-
-def record(step: Step, path: Path, active: int) -> None:
-    """Record some steps of this rank."""
-    with profile(
-        activities=[ProfilerActivity.CPU],
-        schedule=schedule(wait=0, warmup=1, active=active, repeat=1),
-        record_shapes=True,
-    ) as profiler:
-        for _ in range(1 + active):
-            step()
-            profiler.step()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    profiler.export_chrome_trace(str(path))
-
-
 def main(rounds: int, folder: Path) -> None:
     """Time all sizes in turns, each round beginning with another one, and record them in the middle."""
     torch.set_num_threads(1)
@@ -113,7 +85,7 @@ def main(rounds: int, folder: Path) -> None:
             load.append(os.getloadavg()[0])
         for place in range(len(CAPS)):
             cap = CAPS[(number + place) % len(CAPS)]
-            times[cap].append(round(time_once(steps[cap]), 3))
+            times[cap].append(time_once(steps[cap], TIMED))
     load.append(os.getloadavg()[0])
     if dist.get_rank() == 0:
         told = {"load": load, "step_ms": {f"{cap:g}": found for cap, found in times.items()}}

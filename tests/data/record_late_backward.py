@@ -7,17 +7,16 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import torch
 import torch.distributed as dist
+from timed_steps import Step, record, time_once
 from torch import Tensor, nn
 from torch.nn.parallel import DistributedDataParallel
-from torch.profiler import ProfilerActivity, profile, schedule
 
 WIDTH, EXAMPLES, LAYERS, PAUSE_S, LATE_S, LATE_RANK = 64, 8, 3, 0.01, 0.2, 1
-DROPPED, TIMED, RECORDED = 1, 2, 4
+TIMED, RECORDED = 2, 4
 
 
 class Computed(torch.autograd.Function):
@@ -48,7 +47,7 @@ class Layer(nn.Linear):
         return computed
 
 
-def make_step(late_s: float) -> Callable[[], None]:
+def make_step(late_s: float) -> Step:
     """Make a training step; on the late rank the middle layer's backward pass takes so much longer, s."""
     layers = [Layer(WIDTH, WIDTH) for _ in range(LAYERS)]
     if dist.get_rank() == LATE_RANK:
@@ -65,32 +64,6 @@ def make_step(late_s: float) -> Callable[[], None]:
     return step
 
 
-def time_once(step: Callable[[], None]) -> float:
-    """Measure the mean length of some steps, ms."""
-    for _ in range(DROPPED):
-        step()
-    dist.barrier()
-    start = time.perf_counter()
-    for _ in range(TIMED):
-        step()
-    dist.barrier()
-    return round(1000 * (time.perf_counter() - start) / TIMED, 3)
-
-
-def record(step: Callable[[], None], path: Path) -> None:
-    """Record some steps of this rank."""
-    with profile(
-        activities=[ProfilerActivity.CPU],
-        schedule=schedule(wait=0, warmup=1, active=RECORDED, repeat=1),
-        record_shapes=True,
-    ) as profiler:
-        for _ in range(1 + RECORDED):
-            step()
-            profiler.step()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    profiler.export_chrome_trace(str(path))
-
-
 def main(rounds: int, folder: Path) -> None:
     """Time the late job and an even one in turns, and record the late one in the middle."""
     torch.set_num_threads(1)
@@ -103,9 +76,9 @@ def main(rounds: int, folder: Path) -> None:
     load = os.getloadavg()[0]
     for number in range(rounds):
         if number == rounds // 2:
-            record(steps["late"], folder / f"rank{dist.get_rank()}.json.gz")
+            record(steps["late"], folder / f"rank{dist.get_rank()}.json.gz", RECORDED)
         for name in sorted(steps, reverse=bool(number % 2)):
-            times[name].append(time_once(steps[name]))
+            times[name].append(time_once(steps[name], TIMED))
     if dist.get_rank() == 0:
         told = {"load": [load, os.getloadavg()[0]], "step_ms": times}
         (folder / "times.json").write_text(json.dumps(told), encoding="utf-8")

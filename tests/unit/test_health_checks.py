@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 from health_jobs import Plan, make_job
 
+from tracegraph.queries.shapes.peak.checks import FAILED, NOT_JUDGED
 from tracegraph.queries.shapes.peak.job import Job
-from tracegraph.workbench.health.check import FAILED, NOT_JUDGED
 from tracegraph.workbench.health.checks import judge_job
 
 FAULTS = {

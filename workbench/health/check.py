@@ -5,13 +5,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tracegraph.ingest.health.job_health import JobHealth
+from tracegraph.queries.shapes.peak.checks import FAILED, NOT_JUDGED, OK, State
 
 Unit = Literal["share", "count"]
 """What a value and its threshold are: a share, 0 to 1, or a number of things."""
-State = Literal["ok", "failed", "not judged"]
-OK: State = "ok"
-FAILED: State = "failed"
-NOT_JUDGED: State = "not judged"
 
 
 @dataclass(frozen=True)

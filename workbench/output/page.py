@@ -90,6 +90,13 @@ class Shown(NamedTuple):
     folded: bool = False
 
 
+class Packed(NamedTuple):
+    """A script that a page unpacks when it needs it: the hash of its text, for the policy, and the text."""
+
+    hash: str
+    data: str
+
+
 class Head(NamedTuple):
     """The first line: the title, what else says which run this is, and how far the input can be trusted."""
 
@@ -151,9 +158,15 @@ def _scripts(charts: Sequence[Chart | Plot], *last: str) -> Sequence[str]:
     return tuple(dict.fromkeys(("tools.js", *needed, *last)))
 
 
-def _library(charts: Sequence[Chart | Plot]) -> list[str]:
+def _library(charts: Sequence[Chart | Plot]) -> list[Packed]:
     """Return the library of plots if there are any."""
-    return [read_part(_LIBRARY)] if any(isinstance(chart, Plot) for chart in charts) else []
+    return [_packed_library()] if any(isinstance(chart, Plot) for chart in charts) else []
+
+
+@cache
+def _packed_library() -> Packed:
+    text = read_part(_LIBRARY)
+    return Packed(content_hash(text), packed(text))
 
 
 def _drawn(chart: Chart | Plot, names: ShownNames) -> Mapping[str, object]:
@@ -181,7 +194,6 @@ def _template(name: str) -> jinja2.Template:
         "plot_note": plot_note,
         "safe_text": lambda text: label(str(text), TEXT_CELLS),
         "hash": content_hash,
-        "packed": packed,
         "coded": _coded,
         "command": _command,
         "meaning": lambda word: WORDS.get(str(word).lower(), WORDS.get(str(word), "")),

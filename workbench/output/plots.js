@@ -8,14 +8,7 @@ function drawPlot(tools, figure, plot) {
   const TONES = {"": "--accent", good: "--good", warning: "--warn", error: "--bad", note: "--soft"};
   const WHOLE = {duration, share, bytes};
   const count = plot.groups.length;
-  const box = add(figure, "div", "plot");
-  box.style.height = `${plot.height}px`;
-  box.tabIndex = 0;
-  box.setAttribute("role", "img");
-  box.setAttribute("aria-label", plot.said);
-  const said = add(figure, "p", "unseen");
-  said.setAttribute("aria-live", "polite");
-  const chart = echarts.init(box);
+  const {box, said, chart} = tools.plotBox(figure, plot);
   const rows = new Map();  // of a place along the axis
   const placeAt = plot.stretches ? 2 : plot.across ? 1 : 0;
   const behind = plot.roofs.length + (plot.band.length ? 2 : 0);  // series that tell nothing
@@ -26,7 +19,6 @@ function drawPlot(tools, figure, plot) {
     }
   }
   const places = [...rows.keys()].sort((one, other) => one - other);
-  let current = -1, width = 0;
 
   // ---- what is told about a place ----
 
@@ -207,9 +199,8 @@ function drawPlot(tools, figure, plot) {
 
   // ---- keys, and changes around it ----
 
-  function go(to) {
-    current = Math.max(0, Math.min(places.length - 1, to));
-    const place = places[current];
+  function go(at) {
+    const place = places[at];
     const [row] = rows.get(place);
     const group = plot.groups[row];
     const dataIndex = plot.option.series[group].data.findIndex((mark) => mark[2] === row);
@@ -217,24 +208,7 @@ function drawPlot(tools, figure, plot) {
     said.textContent = inWords(place);
   }
 
-  box.addEventListener("keydown", (event) => {
-    const moves = {ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1};
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
-    if (event.key in moves) go(current + moves[event.key]);
-    else if (event.key === "Home") go(0);
-    else if (event.key === "End") go(places.length - 1);
-    else if (event.key === "Escape") chart.dispatchAction({type: "hideTip"});
-    else return;
-    event.preventDefault();
-  });
-  box.addEventListener("blur", () => chart.dispatchAction({type: "hideTip"}));
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
-  // Also calls back once at the start: the first drawing.
-  new ResizeObserver(() => {
-    if (box.clientWidth === width) return;
-    width = box.clientWidth;
-    chart.resize();
-    draw();
-  }).observe(box);
+  tools.readByKeys(box, chart, () => places.length, go);
+  tools.drawAnew(box, chart, draw);
   return chart;
 }

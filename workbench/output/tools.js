@@ -50,5 +50,50 @@ const TOOLS = (() => {
     element.scrollIntoView({block});
   }
 
-  return {add, duration, share, bytes, count, onceSeen, reveal};
+  // Makes what the library of plots draws into: read aloud by its sentence, and by what `said` then holds.
+  function plotBox(figure, plot) {
+    const box = add(figure, "div", "plot");
+    box.style.height = `${plot.height}px`;
+    box.tabIndex = 0;
+    box.setAttribute("role", "img");
+    box.setAttribute("aria-label", plot.said);
+    const said = add(figure, "p", "unseen");
+    said.setAttribute("aria-live", "polite");
+    return {box, said, chart: echarts.init(box)};
+  }
+
+  // Lets arrow keys go through the marks of a plot, of which there are `count()`, one after the other.
+  function readByKeys(box, chart, count, go) {
+    let current = -1;
+    box.addEventListener("keydown", (event) => {
+      const moves = {ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1};
+      if (event.ctrlKey || event.metaKey || event.altKey) return;
+      let to = current;
+      if (event.key in moves) to += moves[event.key];
+      else if (event.key === "Home") to = 0;
+      else if (event.key === "End") to = count() - 1;
+      else if (event.key === "Escape") chart.dispatchAction({type: "hideTip"});
+      else return;
+      event.preventDefault();
+      if (event.key === "Escape" || !count()) return;
+      current = Math.max(0, Math.min(count() - 1, to));
+      go(current);
+    });
+    box.addEventListener("blur", () => chart.dispatchAction({type: "hideTip"}));
+  }
+
+  // Draws a plot, and again where its width or the colours of the page change.
+  function drawAnew(box, chart, draw) {
+    let width = 0;
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
+    // Also calls back once at the start: the first drawing.
+    new ResizeObserver(() => {
+      if (box.clientWidth === width) return;
+      width = box.clientWidth;
+      chart.resize();
+      draw();
+    }).observe(box);
+  }
+
+  return {add, duration, share, bytes, count, onceSeen, reveal, plotBox, readByKeys, drawAnew};
 })();

@@ -4,16 +4,8 @@
 function drawTree(tools, figure, plot) {
   const {add} = tools;
   const LEAST = 14;  // px that a line of text needs
-  const box = add(figure, "div", "plot");
-  box.style.height = `${plot.height}px`;
-  box.tabIndex = 0;
-  box.setAttribute("role", "img");
-  box.setAttribute("aria-label", plot.said);
-  const said = add(figure, "p", "unseen");
-  said.setAttribute("aria-live", "polite");
-  const chart = echarts.init(box);
+  const {box, said, chart} = tools.plotBox(figure, plot);
   const all = [];  // each area behind the one around it, with the names of those around it
-  let current = -1, width = 0;
 
   // What lies around others has its colour behind their text, too; the lines between are those of the innermost.
   function node(area, around) {
@@ -100,33 +92,14 @@ function drawTree(tools, figure, plot) {
 
   // ---- keys, and changes around it ----
 
-  function go(to) {
-    current = Math.max(0, Math.min(all.length - 1, to));
-    if (current < 0 || !all.length) return;
+  function go(place) {
     // An area that is too small to be drawn has no tip. The library puts a root of its own before the areas.
     chart.dispatchAction({type: "hideTip"});
-    chart.dispatchAction({type: "showTip", seriesIndex: 0, dataIndex: current + 1});
-    said.textContent = inWords(all[current]);
+    chart.dispatchAction({type: "showTip", seriesIndex: 0, dataIndex: place + 1});
+    said.textContent = inWords(all[place]);
   }
 
-  box.addEventListener("keydown", (event) => {
-    const moves = {ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1};
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
-    if (event.key in moves) go(current + moves[event.key]);
-    else if (event.key === "Home") go(0);
-    else if (event.key === "End") go(all.length - 1);
-    else if (event.key === "Escape") chart.dispatchAction({type: "hideTip"});
-    else return;
-    event.preventDefault();
-  });
-  box.addEventListener("blur", () => chart.dispatchAction({type: "hideTip"}));
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
-  // Also calls back once at the start: the first drawing.
-  new ResizeObserver(() => {
-    if (box.clientWidth === width) return;
-    width = box.clientWidth;
-    chart.resize();
-    draw();
-  }).observe(box);
+  tools.readByKeys(box, chart, () => all.length, go);
+  tools.drawAnew(box, chart, draw);
   return chart;
 }

@@ -12,6 +12,7 @@ from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.causal.events.events import NONE
 from tracegraph.ingest.causal.graph.segments import WORK
 from tracegraph.ingest.causal.graph.solution import Solution
+from tracegraph.ingest.frames import whole_frame
 from tracegraph.ingest.text_columns import arrow_texts
 from tracegraph.vocabulary.categories import GAP
 from tracegraph.vocabulary.evidence import EVIDENCE
@@ -134,9 +135,7 @@ def _picked(values: npt.NDArray[Any], edge: Ints, unbound: Flags) -> npt.NDArray
 
 def path_rows(solution: Solution) -> pd.DataFrame:
     """Make the rows of `path_table` as a frame; source_index is -1 for a gap, other nulls are "" or 0."""
-    frame = (
-        path_table(solution).drop_columns(["position", "rank", "lane_name"]).to_pandas(types_mapper=_nullable)
-    )
+    frame = whole_frame(path_table(solution).drop_columns(["position", "rank", "lane_name"]))
     texts = {name: frame[name].astype(object) for name in ("name", "category", "dependency")}
     empty = {name: frame[name].astype(object).fillna("") for name in ("mechanism", "evidence")}
     rows: pd.DataFrame = frame.assign(
@@ -147,7 +146,3 @@ def path_rows(solution: Solution) -> pd.DataFrame:
         confidence=frame["confidence"].astype(float),
     )
     return rows
-
-
-def _nullable(kind: pa.DataType) -> pd.Int64Dtype | None:
-    return pd.Int64Dtype() if kind == pa.int64() else None

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from tracegraph.ingest.companions.memory.lives import Lives
 from tracegraph.ingest.companions.memory.stacks import UNKNOWN_STACK
+from tracegraph.ingest.frames import whole_frame
 
 _MORE, _LESS = ("segment_alloc", "segment_map"), ("segment_free", "segment_unmap")
 COLUMNS = (
@@ -36,7 +37,7 @@ def failures_of(lives: Lives, running: pd.DataFrame, snapshot: Mapping[str, pa.T
         that used most and how much; and file, line and function of who asked. `used` and the class are null
         before the first change that is known.
     """
-    events = snapshot["events"].to_pandas(types_mapper={pa.int64(): pd.Int64Dtype()}.get)
+    events = whole_frame(snapshot["events"])
     own = events[events["device"] == lives.device].reset_index(drop=True)
     segments = snapshot["segments"].to_pandas()
     sign = np.where(own["action"].isin(_MORE), 1, np.where(own["action"].isin(_LESS), -1, 0))

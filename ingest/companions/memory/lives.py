@@ -8,12 +8,11 @@ import pandas as pd
 import pyarrow as pa
 
 from tracegraph.ingest.companions.memory.stacks import Stack, read_stacks
+from tracegraph.ingest.frames import whole_frame
 
 ALLOCATED, FREED, _FAILED = "alloc", "free_completed", "oom"
 _ACTIVE = "active"
 """How the states of blocks begin whose memory cannot be given to others."""
-_WHOLE = {pa.int64(): pd.Int64Dtype()}
-"""Whole numbers stay whole where some are missing: as floats, times would lose their last digits."""
 BEFORE = -1
 """The place of what happened before the recording."""
 
@@ -73,8 +72,7 @@ def lives_of(snapshot: Mapping[str, pa.Table]) -> list[Lives]:
     counted as used until `free_completed`: between the request and that, nobody else can have it.
     """
     events, blocks, segments, annotations = (
-        snapshot[name].to_pandas(types_mapper=_WHOLE.get)
-        for name in ("events", "blocks", "segments", "annotations")
+        whole_frame(snapshot[name]) for name in ("events", "blocks", "segments", "annotations")
     )
     placed = blocks.merge(segments[["segment", "device"]], on="segment")
     stacks = read_stacks(snapshot["frames"])

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from tracegraph.ingest.frames import whole_frame
 from tracegraph.vocabulary.memory import CACHED_WHOLE, IN_USE, PENDING, SPLIT_FREE, UNKNOWN
 
 MOST_SEGMENTS = 60
@@ -13,7 +14,6 @@ MOST_SEGMENTS = 60
 MOST_PARTS = 20_000
 COLUMNS = ("segment", "segment_bytes", "pool", "begin_bytes", "bytes", "state", "class", "blocks")
 _STATES = {"active_allocated": IN_USE, "inactive": SPLIT_FREE}
-_WHOLE = {pa.int64(): pd.Int64Dtype()}
 
 
 def segment_parts(
@@ -37,7 +37,7 @@ def segment_parts(
         bytes, state (`vocabulary.memory`), class (null where it is not in use) and blocks: neighbours of one
         state and class are one part.
     """
-    segments, blocks = (snapshot[name].to_pandas(types_mapper=_WHOLE.get) for name in ("segments", "blocks"))
+    segments, blocks = (whole_frame(snapshot[name]) for name in ("segments", "blocks"))
     own = segments[segments["device"] == device].sort_values(
         ["bytes", "segment"], ascending=[False, True], kind="stable"
     )

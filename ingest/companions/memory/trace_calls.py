@@ -7,6 +7,7 @@ import pandas as pd
 
 from tracegraph.ingest.arrays import Ints
 from tracegraph.ingest.companions.memory.stacks import Stack
+from tracegraph.ingest.companions.memory.trace_stacks import number_threads
 from tracegraph.ingest.text_columns import read_texts
 from tracegraph.ingest.trace import TraceFile
 from tracegraph.vocabulary.phases import ENGINE
@@ -27,7 +28,7 @@ def calls_in(trace: TraceFile, stacks: Mapping[int, Stack], at_ns: Ints) -> pd.D
     numbers = trace.events["sequence_number"].combine_chunks()
     numbered = numbers.is_valid().to_numpy(zero_copy_only=False)
     number = numbers.fill_null(-1).to_numpy()
-    threads = _threads(trace)
+    (threads,) = number_threads(trace.events)
     steps = np.flatnonzero(engine & numbered)
     steps = steps[np.lexsort((start[steps], number[steps]))]
     for thread in np.unique(threads[called]).tolist() if len(steps) else ():
@@ -45,9 +46,3 @@ def calls_in(trace: TraceFile, stacks: Mapping[int, Stack], at_ns: Ints) -> pd.D
         found = (place >= 0) & (number[steps[place]] >= lowest) & (begin > last[rows])
         backward[rows[found]] = begin[found]
     return pd.DataFrame({"end": last, "backward": backward}, index=called)
-
-
-def _threads(trace: TraceFile) -> Ints:
-    pid, tid = (read_texts(trace.events[name]).codes.astype(np.int64) for name in ("pid", "tid"))
-    threads: Ints = pid << 32 | tid
-    return threads

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 
 from tracegraph.base.errors import InputError
 from tracegraph.ingest.companions.memory.labels import marks_in
@@ -12,6 +11,7 @@ from tracegraph.ingest.companions.memory.lives import ALLOCATED, BEFORE, FREED, 
 from tracegraph.ingest.companions.memory.stacks import Stack
 from tracegraph.ingest.companions.memory.trace_calls import calls_in
 from tracegraph.ingest.companions.memory.trace_stacks import OPTIMIZER_STEP, stacks_at
+from tracegraph.ingest.frames import whole_frame
 from tracegraph.ingest.trace import TraceFile
 from tracegraph.vocabulary.memory import device_number
 
@@ -43,11 +43,10 @@ def lives_in(trace: TraceFile) -> list[Lives]:
         )
     number, stacks = stacks_at(trace)
     rows = trace.memory.select(["at_ns", "device_type", "device", "bytes", "allocated", "address"])
-    # Whole numbers stay whole where some are missing: as floats, addresses would lose their last digits.
-    told = rows.to_pandas(types_mapper={pa.int64(): pd.Int64Dtype()}.get).assign(stack=number)
+    told = whole_frame(rows).assign(stack=number)
     told = told.dropna(subset="address")
     on_gpu = told["device_type"] != _CPU
-    chosen = told[on_gpu | ~on_gpu.any()]
+    chosen = told[on_gpu] if on_gpu.any() else told
     by_device = chosen.groupby(["device_type", "device"])
     return [_lives(trace, own.reset_index(drop=True), stacks) for _, own in by_device]
 

@@ -55,7 +55,7 @@ def stacks_at(trace: TraceFile) -> tuple[Ints, dict[int, Stack]]:
     events, memory = trace.events, trace.memory
     kinds, kind_of = _kinds(events)
     chosen = np.flatnonzero(kind_of >= 0)
-    of_event, of_row = _threads(events.take(pa.array(chosen)), memory)
+    of_event, of_row = number_threads(events.take(pa.array(chosen)), memory)
     start, end = (events[name].to_numpy()[chosen] for name in ("start_ns", "end_ns"))
     at = memory["at_ns"].to_numpy()
     # On each thread by time: what begins first opens before a row of the same moment, the longer one first.
@@ -129,10 +129,10 @@ def _inside(outer: _Open, opened: _Open, place: int) -> _Open:
     return outer if kind == outer.kind else replace(outer, kind=kind)
 
 
-def _threads(events: pa.Table, memory: pa.Table) -> tuple[Ints, Ints]:
-    """Give the threads of both tables the same numbers."""
+def number_threads(*tables: pa.Table) -> list[Ints]:
+    """Give each row the number of its thread, by pid and tid; it is the same in all tables."""
     known: dict[tuple[str, str], int] = {}
-    return _numbered(events, known), _numbered(memory, known)
+    return [_numbered(table, known) for table in tables]
 
 
 def _numbered(table: pa.Table, known: dict[tuple[str, str], int]) -> Ints:

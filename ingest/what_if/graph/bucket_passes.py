@@ -1,13 +1,11 @@
 """The backward passes of data-parallel ranks: the buckets that each reduces, and when gradients are ready."""
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from math import prod
 
 import numpy as np
 
-from tracegraph.base.gradient_buckets import ACCUMULATES, Sized, begins, choose_gradients
+from tracegraph.base.gradient_buckets import ACCUMULATES, Sized, begins, choose_gradients, stated_gradients
 from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.causal.events.events import NONE
 from tracegraph.ingest.ranks.kinds import find_kind
@@ -73,7 +71,10 @@ def bucket_passes(graph: ReplayGraph) -> Iterator[BucketPass]:
         gradients = took[inside & (calls.end[took] <= since[-1])]
         sizes = facts.bytes[own].astype(np.float64).tolist()
         ready = begins(since, *(one[own].astype(np.float64) for one in (calls.start, calls.end)))
-        recorded = _recorded(graph, facts, gradients, _width(facts, own))
+        stated = zip(
+            calls.end[gradients].astype(float).tolist(), map(str, facts.shapes[gradients]), strict=True
+        )
+        recorded = stated_gradients(stated, _width(facts, own))
         yield BucketPass(own, sizes, ready, *choose_gradients(recorded, sizes, since, ready))
 
 
@@ -81,16 +82,6 @@ def _width(facts: WorkFacts, buckets: Ints) -> float | None:
     """Find the bytes of an element of some buckets; None where the file does not say how many there are."""
     elements = facts.elements[buckets]
     return None if (elements <= 0).any() else float(facts.bytes[buckets].sum() / elements.sum())
-
-
-def _recorded(graph: ReplayGraph, facts: WorkFacts, took: Ints, width: float | None) -> Sized:
-    """Read gradients from the shapes that autograd's operators state; none where one does not."""
-    found: Sized = []
-    for at, shape in zip(graph.calls.end[took].tolist(), facts.shapes[took], strict=True):
-        if width is None or not str(shape).startswith("[["):
-            return []
-        found.append((prod(json.loads(str(shape))[0]) * width, float(at)))
-    return found
 
 
 def handed_over_at(graph: ReplayGraph, event: Ints) -> Ints:

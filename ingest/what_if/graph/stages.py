@@ -8,10 +8,9 @@ from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.ranks.kinds import find_kind
 from tracegraph.ingest.what_if.graph.graph import Calls, ReplayGraph
 from tracegraph.vocabulary.categories import Role
+from tracegraph.vocabulary.collectives import MESSAGES
 from tracegraph.vocabulary.mechanisms import CODE, COLLECTIVE
 from tracegraph.vocabulary.python_frames import MODULE, module_class
-
-_MESSAGES = ("send", "recv", "send_recv")
 
 
 @dataclass(frozen=True)
@@ -47,8 +46,8 @@ def _messages(calls: Calls) -> Flags:
     NCCL runs an all-to-all as sends and receives, too: what is launched in a call of another kind is none.
     """
     kinds = [find_kind(str(name)) for name in calls.name.values]
-    messages: Flags = calls.name.matching(np.array([kind in _MESSAGES for kind in kinds], dtype=bool))
-    others = np.array([kind is not None and kind not in _MESSAGES for kind in kinds], dtype=bool)
+    messages: Flags = calls.name.matching(np.array([kind in MESSAGES for kind in kinds], dtype=bool))
+    others = np.array([kind is not None and kind not in MESSAGES for kind in kinds], dtype=bool)
     asks = calls.name.matching(others)
     around = np.where(messages, calls.call, -1)
     while (inside := around >= 0).any():

@@ -3,7 +3,6 @@
 from functools import cache
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -18,6 +17,7 @@ from tracegraph.ingest.causal.graph.frames import Frames
 from tracegraph.ingest.causal.graph.segments import Segments
 from tracegraph.ingest.causal.rules.edges import GAP_OF_MECHANISM
 from tracegraph.ingest.causal.steps.phases import Phases
+from tracegraph.ingest.frames import whole_frame
 from tracegraph.ingest.text_columns import TextColumn, read_texts
 from tracegraph.ingest.what_if.graph.facts import read_facts
 from tracegraph.ingest.what_if.graph.graph import Calls, ReplayGraph, StepWindow
@@ -82,7 +82,7 @@ def _rendezvous(tables: GraphTables, events: int, first: int) -> Ints:
 
 def _lanes(tables: GraphTables) -> Lanes:
     known = tables.nodes["Lane"].drop_columns(["id", "labels", "run", "lane"])
-    return Lanes(known.to_pandas(types_mapper={pa.int64(): pd.Int64Dtype()}.get))
+    return Lanes(whole_frame(known))
 
 
 def _calls(tables: GraphTables, events: pa.Table, first: int) -> Calls:

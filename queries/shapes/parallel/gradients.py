@@ -1,15 +1,13 @@
 """The gradients of DDP's backward passes: how large they are, and when each is ready."""
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from math import prod
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from tracegraph.base.gradient_buckets import Sized, begins, choose_gradients
+from tracegraph.base.gradient_buckets import Sized, begins, choose_gradients, stated_gradients
 
 
 @dataclass(frozen=True)
@@ -32,21 +30,17 @@ def passes_of(buckets: pd.DataFrame, gradients: pd.DataFrame) -> Iterator[Pass]:
         handed, start, end = (own[name].to_numpy(np.float64) for name in ("ready_ns", "start_ns", "end_ns"))
         ready = begins(handed, start, end)
         each = float(own["bytes"].sum() / own["elements"].sum()) if own["elements"].notna().all() else None
-        found = _recorded(gradients[gradients["step"].eq(step)], last, float(handed[-1]), each)
+        stated = _recorded(gradients[gradients["step"].eq(step)], last, float(handed[-1]))
+        found = stated_gradients(stated, each)
         last = float(handed[-1])
         yield Pass(step, sizes, ready, *choose_gradients(found, sizes, handed, ready))
 
 
-def _recorded(gradients: pd.DataFrame, after: float, until: float, each: float | None) -> Sized:
-    """Return the gradients that autograd had in a stretch, by their shapes; none where these are missing.
+def _recorded(gradients: pd.DataFrame, after: float, until: float) -> Iterator[tuple[float, str]]:
+    """Yield when autograd had each gradient in a stretch, and its shapes.
 
     A bucket is handed over in the hook that follows its last gradient.
     """
-    found: Sized = []
     for times, shapes in gradients[["ends_ns", "shapes"]].itertuples(index=False):
-        for at, shape in zip(times, shapes, strict=True):
-            if after < at <= until:
-                if each is None or not shape.startswith("[["):
-                    return []
-                found.append((prod(json.loads(shape)[0]) * each, float(at)))
-    return found
+        pairs = zip(times, shapes, strict=True)
+        yield from ((float(at), shape) for at, shape in pairs if after < at <= until)

@@ -11,15 +11,15 @@ from tracegraph.queries.shapes.derived_query import Values
 from tracegraph.queries.shapes.frame_rows import records
 from tracegraph.queries.shapes.peak.step_windows import step_windows
 from tracegraph.queries.shapes.peak.time_sums import Union, unfolded
+from tracegraph.vocabulary import collectives
 from tracegraph.vocabulary.collectives import ON_THREADS
 from tracegraph.vocabulary.kernel_types import COMMUNICATION, COMPUTATION
 from tracegraph.vocabulary.phases import BACKWARD, FORWARD
 
-_KINDS = ("send", "recv", "send_recv")
 MESSAGES = {
-    "messages": "\n".join(f"{library}{kind}" for library in ON_THREADS for kind in _KINDS),
-    "talking": "\n".join(("c10d::", *ON_THREADS)),
-    "kinds": "\n".join(_KINDS),
+    "messages": "\n".join(f"{library}{kind}" for library in ON_THREADS for kind in collectives.MESSAGES),
+    "talking": "\n".join((collectives.CALLS, *ON_THREADS)),
+    "kinds": "\n".join(collectives.MESSAGES),
 }
 """What `stage_work` takes for messages between single ranks, and for operators that communicate."""
 

@@ -1,12 +1,15 @@
 """What to look at where steps reach little of the peak: checks, their thresholds, and how one is judged."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from tracegraph.queries.shapes.peak import losses
 
-OK, FAILED, NOT_JUDGED = "ok", "failed", "not judged"
-"""States of a check, as those of `health`: what cannot be judged has not passed."""
+State = Literal["ok", "failed", "not judged"]
+"""States of a check, also of `health`: what cannot be judged has not passed."""
+OK: State = "ok"
+FAILED: State = "failed"
+NOT_JUDGED: State = "not judged"
 
 
 @dataclass(frozen=True)
