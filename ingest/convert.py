@@ -91,7 +91,7 @@ def convert_trace(
         if finding.level == "error":
             raise lossy(source, finding.message)
     with _new_file(target) as temporary:
-        document = split(opened, limits)
+        document = split(opened)
         if processes:
             document = keep_processes(document, processes)
         with (

@@ -32,6 +32,10 @@ class Integrity:
         self.file, self.limits = file, limits
         self._findings: dict[str, Finding] = {}
 
+    def another(self) -> "Integrity":
+        """Begin a collection of its own for another rank of the file, which has the same limits."""
+        return Integrity(self.file, self.limits)
+
     def add(self, code: str, count: int, message: str, share: float | None = None) -> None:
         """Record `count` cases of a code of `CODES`, which gives its level; nothing when there is none.
 

@@ -46,7 +46,7 @@ def read_parts_unchecked(
     else:
         found = []
         for part in form.parts(source, integrity):
-            own = Integrity(integrity.file, integrity.limits) if found else integrity
+            own = integrity.another() if found else integrity
             found.append((part.read(own), own))
     for trace, own in found:
         _refuse_unusable(trace, own)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from tracegraph.base.errors import InputError
 from tracegraph.ingest.findings import Integrity
+from tracegraph.ingest.limits import Limits
 from tracegraph.ingest.readers.file_bytes import Content, read_bytes
 from tracegraph.ingest.readers.foreign_files import refuse_name
 from tracegraph.ingest.readers.unpacking import begins_with, unpack, unpack_into_file
@@ -26,10 +27,21 @@ class SourceFile:
     """A file with its content unpacked; `sha256` is that of the file as stored, in hexadecimal.
 
     A database is not held in memory: `take` gives nothing of it, and `local_file` its place on the disk.
+    `limits` are those under which it is read.
     """
 
-    def __init__(self, path: Path, sha256: str, content: Content | None, head: bytes, packed: bool) -> None:
+    def __init__(
+        self,
+        path: Path,
+        sha256: str,
+        content: Content | None,
+        head: bytes,
+        *,
+        packed: bool,
+        limits: Limits,
+    ) -> None:
         self.path = path
+        self.limits = limits
         self.sha256 = sha256
         self.head = head
         """How the content begins: formats recognise their files by this."""
@@ -87,12 +99,13 @@ def open_source(path: Path, integrity: Integrity, sha256: str | None = None) -> 
     head, packed = _look(path)
     if head.startswith(DATABASE):
         found = _digest(path)
-        opened = SourceFile(path, found, None, head, packed)
+        opened = SourceFile(path, found, None, head, packed=packed, limits=integrity.limits)
     else:
         data = read_bytes(path, integrity)
         found = hashlib.sha256(data).hexdigest()
         content = unpack(path, data, integrity)
-        opened = SourceFile(path, found, content, bytes(content[:HEAD_BYTES]), packed)
+        head = bytes(content[:HEAD_BYTES])
+        opened = SourceFile(path, found, content, head, packed=packed, limits=integrity.limits)
     if sha256 is not None and found != sha256:
         raise InputError(f"{path} is not the file that was ingested", "ingest it again")
     return opened

@@ -45,8 +45,8 @@ class Rows:
 class Database:
     """A database that is open for reading; its tables and columns are known, its rows have no order."""
 
-    def __init__(self, shown: str, connection: sqlite3.Connection) -> None:
-        self.shown = shown
+    def __init__(self, shown: str, connection: sqlite3.Connection, limits: Limits) -> None:
+        self.shown, self.limits = shown, limits
         self.odd: Counter[str] = Counter()
         """How many cells of columns of numbers hold something else, by `table.column`."""
         self._connection = connection
@@ -64,9 +64,7 @@ class Database:
         """Return the rows of a query; InputError if the database is damaged there."""
         return [row for piece in self._pieces(query, values) for row in piece]
 
-    def read(
-        self, table: str, numbers: Sequence[str], texts: Sequence[str], where: str, limits: Limits
-    ) -> Rows:
+    def read(self, table: str, numbers: Sequence[str], texts: Sequence[str], where: str = "1") -> Rows:
         """Read columns of the rows of a table that fulfil a condition in SQL; absent columns are empty.
 
         Raises
@@ -78,11 +76,12 @@ class Database:
         parts: dict[str, list[Ints]] = {name: [] for name in numbers}
         grown = {name: GrowingTexts() for name in texts}
         count = 0
-        cells = ", ".join(_number(name) if name in parts else text_cell(name, limits.text) for name in chosen)
+        longest = self.limits.text
+        cells = ", ".join(_number(name) if name in parts else text_cell(name, longest) for name in chosen)
         query = f"SELECT {cells} FROM {quoted(table)} WHERE {where}"
         for piece in self._pieces(query) if chosen else ():
             count += len(piece)
-            limits.check_events(self.shown, count)
+            self.limits.check_events(self.shown, count)
             for name, column in zip(chosen, zip(*piece, strict=True), strict=True):
                 if name in parts:
                     parts[name].append(np.fromiter(column, np.int64, len(piece)))
@@ -96,14 +95,14 @@ class Database:
         found = {name: self._joined(f"{table}.{name}", parts[name]) for name in numbers}
         return Rows(count, found, {name: one.column() for name, one in grown.items()})
 
-    def look_up(self, table: str, columns: tuple[str, str], ids: Ints, longest: int) -> TextColumn:
+    def look_up(self, table: str, columns: tuple[str, str], ids: Ints) -> TextColumn:
         """Find the texts of ids in a table with a number and a text; None where there is no such text."""
         key, text = columns
         distinct, codes = np.unique(ids, return_inverse=True)
         found: dict[int, str] = {}
         if self.has(table, *columns):
             asked = json.dumps(distinct[distinct != NONE].tolist())
-            cells = f"{quoted(key)}, {text_cell(text, longest)}"
+            cells = f"{quoted(key)}, {text_cell(text, self.limits.text)}"
             query = (
                 f"SELECT {cells} FROM {quoted(table)} WHERE {quoted(key)} IN (SELECT value FROM json_each(?))"
             )
@@ -168,7 +167,7 @@ def open_database(source: SourceFile) -> Database:
             # Names in traces are anybody's bytes.
             connection.execute("PRAGMA trusted_schema = OFF")
             connection.text_factory = lambda text: text.decode("utf-8", "replace")
-            _OPEN[source] = Database(str(source.path), connection)
+            _OPEN[source] = Database(str(source.path), connection, source.limits)
     return _OPEN[source]
 
 

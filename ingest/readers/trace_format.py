@@ -6,12 +6,11 @@ from typing import BinaryIO
 
 from tracegraph.base.errors import InputError
 from tracegraph.ingest.findings import Integrity
-from tracegraph.ingest.limits import Limits
 from tracegraph.ingest.readers.chrome_text import ChromeDocument, ChromeText
 from tracegraph.ingest.readers.source_file import SourceFile
 from tracegraph.ingest.trace import TraceFile
 
-Split = Callable[[SourceFile, Limits], ChromeDocument]
+Split = Callable[[SourceFile], ChromeDocument]
 Write = Callable[[ChromeDocument, BinaryIO], int]
 
 

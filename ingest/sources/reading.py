@@ -96,10 +96,7 @@ def read_ranks(
     if of_job:
         raise _several(source, len(merged.numbers))
     ranks = sorted(split(trace, merged), key=lambda part: part.rank)
-    found = [
-        (part, integrity if k == 0 else Integrity(integrity.file, integrity.limits))
-        for k, part in enumerate(ranks)
-    ]
+    found = [(part, integrity.another() if k else integrity) for k, part in enumerate(ranks)]
     if stated is None:
         _state_split(merged, integrity)
     for part, own in found:

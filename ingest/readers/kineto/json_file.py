@@ -6,7 +6,6 @@ from typing import BinaryIO
 import msgspec
 
 from tracegraph.ingest.findings import Integrity
-from tracegraph.ingest.limits import Limits
 from tracegraph.ingest.readers.chrome_text import ChromeDocument, ChromeText, join_text, lossy
 from tracegraph.ingest.readers.kineto.document import Document
 from tracegraph.ingest.readers.kineto.lenient_document import LenientDocument
@@ -31,7 +30,7 @@ def _read(source: SourceFile, integrity: Integrity) -> TraceFile:
 def _open(source: SourceFile, integrity: Integrity) -> Document:
     text = source.take()
     try:
-        document = parse_strict(source.path, text, integrity.limits)
+        document = parse_strict(source.path, text, source.limits)
     except _DAMAGED:
         return LenientDocument(source.path, text, integrity)
     message = "other lists of events stand beside the one that is read (the last); their time is unknown"
@@ -50,10 +49,10 @@ def _chrome_text(source: SourceFile) -> ChromeText:
     return ChromeText(text, begin, end - 1)
 
 
-def _split(source: SourceFile, limits: Limits) -> ChromeDocument:
+def _split(source: SourceFile) -> ChromeDocument:
     text = source.take()
     try:
-        document = parse_strict(source.path, text, limits)
+        document = parse_strict(source.path, text, source.limits)
         begin, end = locate_list(text)
         head, tail = bytes(text[:begin]), bytes(text[end:])
         head.decode()

@@ -125,16 +125,16 @@ def _sniff(head: bytes) -> bool:
 
 
 def _read(source: SourceFile, integrity: Integrity) -> TraceFile:
-    document = ParquetDocument(source.path, source.take(), integrity.limits)
+    document = ParquetDocument(source.path, source.take(), source.limits)
     return build_trace(source, document, integrity)
 
 
 def _chrome_text(source: SourceFile) -> ChromeText:
-    return join_text(_split(source, DEFAULT_LIMITS))
+    return join_text(_split(source))
 
 
-def _split(source: SourceFile, limits: Limits) -> ChromeDocument:
-    stored = ParquetDocument(source.path, source.take(), limits)
+def _split(source: SourceFile) -> ChromeDocument:
+    stored = ParquetDocument(source.path, source.take(), source.limits)
     return ChromeDocument(source.path, stored.head, stored.batches(), stored.tail)
 
 

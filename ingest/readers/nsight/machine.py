@@ -26,10 +26,9 @@ def read_devices(report: Report) -> tuple[list[str], list[int | None]]:
     The machine's own numbers may be others: a process sees some of its devices. Where the report does not
     join the two, both are taken to be equal. What is no GPU of NVIDIA has no chip's name, and no number.
     """
-    limits = report.limits
-    gpus = report.database.read(_GPUS, ("id", "cuDevice", "totalMemory"), ("name", "chipName"), "1", limits)
+    gpus = report.database.read(_GPUS, ("id", "cuDevice", "totalMemory"), ("name", "chipName"))
     names, memory = gpus.texts["name"][:].tolist(), gpus["totalMemory"].tolist()
-    joined = report.database.read(_NUMBERED, ("gpuId", "cudaId"), (), f'"pid" = {report.pid}', limits)
+    joined = report.database.read(_NUMBERED, ("gpuId", "cudaId"), (), f'"pid" = {report.pid}')
     if joined.count:
         of_machine = dict(zip(gpus["id"].tolist(), range(gpus.count), strict=True))
         pairs = zip(joined["cudaId"].tolist(), joined["gpuId"].tolist(), strict=True)
@@ -41,7 +40,7 @@ def read_devices(report: Report) -> tuple[list[str], list[int | None]]:
     count = max(found, default=-1) + 1
     shown = [names[found[k]] or "" if k in found else "" for k in range(count)]
     sizes = [memory[found[k]] if k in found and memory[found[k]] > 0 else None for k in range(count)]
-    return [name[: limits.text] for name in shown], sizes
+    return [name[: report.database.limits.text] for name in shown], sizes
 
 
 def read_thread_names(report: Report) -> dict[tuple[str, str], str]:
@@ -63,12 +62,12 @@ def read_versions(report: Report) -> dict[str, str]:
     """Return the versions of the profiler, of its schema and of drivers."""
     found: dict[str, str] = {}
     for table in ("META_DATA_EXPORT", "TARGET_INFO_SYSTEM_ENV"):
-        rows = report.database.read(table, (), ("name", "value"), "1", report.limits)
+        rows = report.database.read(table, (), ("name", "value"))
         pairs = zip(rows.texts["name"][:].tolist(), rows.texts["value"][:].tolist(), strict=True)
         found |= {_VERSIONS[name]: str(value) for name, value in pairs if name in _VERSIONS and value}
     return found
 
 
 def _shown(names: TextColumn, report: Report) -> list[str]:
-    cut, _ = names.filled("").cut(report.limits.text)
+    cut, _ = names.filled("").cut(report.database.limits.text)
     return [str(name) for name in cut[:]]

@@ -59,7 +59,7 @@ def _logged(report: Report) -> Iterable[tuple[int, Standing]]:
 
 
 def _from_environment(report: Report) -> Standing:
-    rows = report.database.read("META_DATA_CAPTURE", (), ("name", "value"), "1", report.limits)
+    rows = report.database.read("META_DATA_CAPTURE", (), ("name", "value"))
     pairs = zip(rows.texts["name"][:].tolist(), rows.texts["value"][:].tolist(), strict=True)
     known = {
         found[1]: int(found[2])
@@ -81,7 +81,7 @@ def read_clock(report: Report, sha256: str) -> str:
     """
     machine, normalised = "", False
     for table in ("TARGET_INFO_SYSTEM_ENV", "META_DATA_EXPORT"):
-        rows = report.database.read(table, (), ("name", "value"), "1", report.limits)
+        rows = report.database.read(table, (), ("name", "value"))
         known = dict(zip(rows.texts["name"][:].tolist(), rows.texts["value"][:].tolist(), strict=True))
         machine = machine or str(known.get("Hostname") or "")
         normalised |= known.get("EXPORT_PARAM_TIME_NORMALIZE") == "true"

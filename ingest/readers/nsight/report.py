@@ -8,7 +8,6 @@ import numpy as np
 from tracegraph.ingest.arrays import Ints
 from tracegraph.ingest.causal.events.events import NONE
 from tracegraph.ingest.findings import Integrity
-from tracegraph.ingest.limits import Limits
 from tracegraph.ingest.readers.sqlite_file import Database, Rows
 from tracegraph.ingest.text_columns import TextColumn
 
@@ -47,22 +46,17 @@ class Report:
         """The number that the system gave to the process."""
         return self.process >> _THREAD_BITS & _THREAD
 
-    @property
-    def limits(self) -> Limits:
-        """What may be read of it."""
-        return self.integrity.limits
-
     def rows(self, table: str, owner: Owner, numbers: tuple[str, ...], texts: tuple[str, ...] = ()) -> Rows:
         """Read the rows of the process; none if the table is absent, or lacks the column of its owner.
 
         `owner`: the column that says whose each row is.
         """
         where = f'"{owner}" & {~_THREAD} = {self.process}' if self.database.has(table, owner) else "0"
-        return self.database.read(table, numbers, texts, where, self.limits)
+        return self.database.read(table, numbers, texts, where)
 
     def names(self, ids: Ints) -> TextColumn:
         """Find the texts of ids; None where there is no such text."""
-        return self.database.look_up("StringIds", ("id", "value"), ids, self.limits.text)
+        return self.database.look_up("StringIds", ("id", "value"), ids)
 
 
 def thread_of(global_ids: Ints) -> Ints:

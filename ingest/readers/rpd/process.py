@@ -47,11 +47,11 @@ class Process:
 
     def names(self, ids: Ints) -> TextColumn:
         """Find the texts of ids; None where there is no such text."""
-        return self.database.look_up(TEXTS, ("id", "string"), ids, self.integrity.limits.text)
+        return self.database.look_up(TEXTS, ("id", "string"), ids)
 
     def rows(self, table: str, numbers: tuple[str, ...], where: str) -> Rows:
         """Read columns of numbers of the rows of a table that fulfil a condition in SQL."""
-        return self.database.read(table, numbers, (), where, self.integrity.limits)
+        return self.database.read(table, numbers, (), where)
 
 
 def read_calls(process: Process) -> list[EventRows]:

@@ -56,7 +56,7 @@ def _read_process(source: SourceFile, pid: int, alone: bool, integrity: Integrit
     integrity.limits.check_events(source.path, sum(map(len, found)))
     events = build_events(found, integrity)
     state_odd(database, integrity)
-    stated = database.read("rocpd_metadata", (), ("value",), "tag = 'schema_version'", integrity.limits)
+    stated = database.read("rocpd_metadata", (), ("value",), "tag = 'schema_version'")
     return TraceFile(
         path=str(source.path),
         sha256=source.sha256,
