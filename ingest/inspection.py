@@ -13,7 +13,7 @@ from tracegraph.ingest.ranks.diagnosis import diagnose_job
 from tracegraph.ingest.ranks.job import build_job
 from tracegraph.ingest.ranks.rank_part import Part, understand
 from tracegraph.ingest.ranks.reading import try_parts
-from tracegraph.ingest.recorded import unanswered
+from tracegraph.ingest.recording_advice import unanswered
 from tracegraph.ingest.sources.reading import read_ranks
 from tracegraph.ingest.sources.source import Source
 

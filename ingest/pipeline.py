@@ -14,7 +14,7 @@ from typing import TypeVar
 
 import pyarrow as pa
 
-from tracegraph.base.memory import reuse_dropped_columns
+from tracegraph.base.column_memory import reuse_dropped_columns
 from tracegraph.base.parallel import beside
 from tracegraph.base.progress import Progress
 from tracegraph.ingest.causal.events.step_marks import refuse_unmarked
@@ -28,8 +28,8 @@ from tracegraph.ingest.measures.measures import Measures, measure
 from tracegraph.ingest.operations.stragglers import find_stragglers
 from tracegraph.ingest.options import DEFAULT_OPTIONS, IngestOptions
 from tracegraph.ingest.ranks.agreement import agree
-from tracegraph.ingest.ranks.cluster import read_on
 from tracegraph.ingest.ranks.communication import with_communication
+from tracegraph.ingest.ranks.dask_cluster import read_on
 from tracegraph.ingest.ranks.diagnosis import diagnose_job, findings_of_files
 from tracegraph.ingest.ranks.job import build_job
 from tracegraph.ingest.ranks.members import find_members

@@ -20,7 +20,7 @@ from tracegraph.ingest.causal.graph.model import Model
 from tracegraph.ingest.causal.graph.path_rows import path_rows
 from tracegraph.ingest.causal.rules.edges import OFF_CPU, Waits
 from tracegraph.ingest.intervals import union_length, without_overlaps
-from tracegraph.queries.shapes.roles import of_role
+from tracegraph.queries.shapes.category_roles import of_role
 from tracegraph.vocabulary.categories import GAP, Role, has_role
 from tracegraph.vocabulary.gaps import UNKNOWN, UNTRACED_CPU
 from tracegraph.vocabulary.mechanisms import CODE, COLLECTIVE

@@ -14,7 +14,7 @@ from tracegraph.cli.options import (
     timeout_option,
 )
 from tracegraph.cli.reporters.frame import write_frame
-from tracegraph.cli.shown_warnings import warnings_shown
+from tracegraph.cli.warning_lines import warnings_shown
 from tracegraph.workbench.methods.own_query import refuse_empty
 
 _LIMIT_S = 300.0

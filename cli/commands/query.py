@@ -19,7 +19,7 @@ from tracegraph.cli.options import (
     timeout_option,
 )
 from tracegraph.cli.reporters.frame import write_frame
-from tracegraph.cli.shown_warnings import warnings_shown
+from tracegraph.cli.warning_lines import warnings_shown
 from tracegraph.queries.catalog import Query, find, queries
 from tracegraph.queries.runs import parameters, parse
 

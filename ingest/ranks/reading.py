@@ -14,7 +14,7 @@ from tracegraph.base.parallel import run_all
 from tracegraph.base.progress import Progress, silent
 from tracegraph.ingest.limits import MEMORY_OF_A_BYTE
 from tracegraph.ingest.options import DEFAULT_OPTIONS, IngestOptions
-from tracegraph.ingest.ranks.messages import receive, send
+from tracegraph.ingest.ranks.pipe_objects import receive, send
 from tracegraph.ingest.ranks.rank_part import Part
 from tracegraph.ingest.ranks.worker import AnyTask, Outcome, Result, Task
 from tracegraph.ingest.sources.source import Source

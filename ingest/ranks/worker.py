@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from queue import SimpleQueue
 from typing import BinaryIO, Protocol, TypeVar
 
-from tracegraph.base.memory import give_back_memory, reuse_dropped_columns
+from tracegraph.base.column_memory import give_back_memory, reuse_dropped_columns
 from tracegraph.ingest.options import IngestOptions
-from tracegraph.ingest.ranks.messages import receive, send
+from tracegraph.ingest.ranks.pipe_objects import receive, send
 from tracegraph.ingest.ranks.rank_part import Part, read_all_parts
 from tracegraph.ingest.sources.source import Source
 

@@ -5,8 +5,8 @@ import shlex
 from pathlib import Path, PurePath
 
 from tracegraph.base.errors import InputError
-from tracegraph.ingest.readers.foreign_text import EXPORT, FLIGHT_RECORDER
-from tracegraph.ingest.readers.foreign_text import RECORD as _RECORD
+from tracegraph.ingest.readers.foreign_json import EXPORT, FLIGHT_RECORDER
+from tracegraph.ingest.readers.foreign_json import RECORD as _RECORD
 
 _UNPACK = "unpack it first and pass the trace in it"
 _PICKLE = "a Python pickle (memory snapshot?), not a trace"

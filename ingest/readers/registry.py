@@ -1,7 +1,7 @@
 """Every format that can be read: a new one is a module with a `TraceFormat`, and its name here."""
 
 from tracegraph.ingest.readers.foreign_files import refuse_foreign, refuse_protobuf
-from tracegraph.ingest.readers.foreign_text import refuse_foreign_head
+from tracegraph.ingest.readers.foreign_json import refuse_foreign_head
 from tracegraph.ingest.readers.kineto.json_file import KINETO_JSON
 from tracegraph.ingest.readers.kineto.parquet_file import KINETO_PARQUET
 from tracegraph.ingest.readers.nsight.database_file import NSIGHT

@@ -18,7 +18,7 @@ from tracegraph.ingest.arrays import Ints
 from tracegraph.ingest.causal.events.events import NONE
 from tracegraph.ingest.findings import Integrity
 from tracegraph.ingest.limits import Limits
-from tracegraph.ingest.readers.foreign_text import EXPORT, RECORD
+from tracegraph.ingest.readers.foreign_json import EXPORT, RECORD
 from tracegraph.ingest.readers.growing_columns import GrowingTexts
 from tracegraph.ingest.readers.source_file import DATABASE, SourceFile
 from tracegraph.ingest.text_columns import TextColumn, text_column

@@ -8,8 +8,8 @@ from typing import Any, BinaryIO
 
 from isal import igzip, isal_zlib
 
+from tracegraph.base.column_memory import give_back_memory
 from tracegraph.base.errors import InputError
-from tracegraph.base.memory import give_back_memory
 from tracegraph.ingest.findings import Integrity
 from tracegraph.ingest.limits import Limits
 from tracegraph.ingest.readers.file_bytes import Content, new_content

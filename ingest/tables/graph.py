@@ -10,11 +10,11 @@ import pyarrow as pa
 
 from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.causal.graph.allocations import Allocations, find_allocations
-from tracegraph.ingest.causal.graph.frames import find_frames
 from tracegraph.ingest.causal.graph.model import RankModel
 from tracegraph.ingest.causal.graph.path_rows import path_table
 from tracegraph.ingest.causal.graph.segments import WORK
 from tracegraph.ingest.causal.graph.solution import Solution
+from tracegraph.ingest.causal.graph.stack_frames import find_frames
 from tracegraph.ingest.findings import Integrity
 from tracegraph.ingest.measures.measures import Measures, measure
 from tracegraph.ingest.ranks.communication import with_communication

@@ -8,9 +8,9 @@ import pyarrow as pa
 
 from tracegraph.ingest.arrays import Ints
 from tracegraph.ingest.causal.graph.allocations import Allocations
-from tracegraph.ingest.causal.graph.frames import Frames
 from tracegraph.ingest.causal.graph.segments import WORK
 from tracegraph.ingest.causal.graph.solution import Solution
+from tracegraph.ingest.causal.graph.stack_frames import Frames
 from tracegraph.ingest.flops.counting import WORK_COLUMNS
 from tracegraph.ingest.ranks.communication import COMMUNICATION_COLUMNS
 from tracegraph.ingest.tables.columns import Columns, SegmentNodes, label_column, make_table, nullable

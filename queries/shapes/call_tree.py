@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from tracegraph.queries.shapes.roles import of_role
+from tracegraph.queries.shapes.category_roles import of_role
 from tracegraph.vocabulary.categories import GAP, GPU_WORK
 from tracegraph.vocabulary.gaps import EARLIER_WORK
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pandas as pd
 
-from tracegraph.queries.shapes.roles import of_role
+from tracegraph.queries.shapes.category_roles import of_role
 from tracegraph.vocabulary.categories import Role
 from tracegraph.vocabulary.gaps import OUTSIDE_RECORDING, UNKNOWN, UNTRACED_CPU
 from tracegraph.vocabulary.step_names import STEP_PREFIX

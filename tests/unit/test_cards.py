@@ -23,7 +23,7 @@ from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.findings.first_fix import NOTHING
 from tracegraph.workbench.findings.recommendations import recommend
 from tracegraph.workbench.findings.verdict import judge
-from tracegraph.workbench.methods.run_list import Runs
+from tracegraph.workbench.methods.methods import Runs
 from tracegraph.workbench.methods.run_report import Report
 from tracegraph.workbench.notebook.cards import report_card
 from tracegraph.workbench.what_if.answer import Question, answer

@@ -12,7 +12,7 @@ from tracegraph.cli.main import main
 from tracegraph.ingest.findings import Integrity
 from tracegraph.ingest.ranks.rank_part import understand
 from tracegraph.ingest.readers import read_trace
-from tracegraph.ingest.recorded import OF_JOB, RECORDINGS, unanswered
+from tracegraph.ingest.recording_advice import OF_JOB, RECORDINGS, unanswered
 from tracegraph.store.managed.java import java
 from tracegraph.workbench import progress_bar
 

@@ -6,8 +6,8 @@ from random_traces import rows
 from tiny import call, event, kernel
 
 from tracegraph.ingest.causal.events.events import NONE
-from tracegraph.ingest.causal.graph.frames import find_frames
 from tracegraph.ingest.causal.graph.model import Model
+from tracegraph.ingest.causal.graph.stack_frames import find_frames
 from tracegraph.ingest.tables.launched_inside import find_launched_inside
 from tracegraph.vocabulary.categories import Role
 

@@ -17,8 +17,8 @@ from tracegraph.base.progress import silent
 from tracegraph.cli.main import main
 from tracegraph.ingest.options import IngestOptions
 from tracegraph.ingest.pipeline import ingest_run
-from tracegraph.ingest.ranks import cluster as cluster_module
-from tracegraph.ingest.ranks.cluster import read_on
+from tracegraph.ingest.ranks import dask_cluster as cluster_module
+from tracegraph.ingest.ranks.dask_cluster import read_on
 from tracegraph.ingest.ranks.reading import read_parts
 from tracegraph.ingest.ranks.worker import Task
 from tracegraph.ingest.sources.source import Source

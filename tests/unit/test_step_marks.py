@@ -10,8 +10,8 @@ from tracegraph.base.errors import InputError
 from tracegraph.ingest.causal.events.event_arrays import read_events
 from tracegraph.ingest.causal.events.events import NONE
 from tracegraph.ingest.causal.events.step_marks import number_steps, refuse_unmarked, suggest_marker
-from tracegraph.ingest.causal.graph.frames import find_frames
 from tracegraph.ingest.causal.graph.model import Model, build_model
+from tracegraph.ingest.causal.graph.stack_frames import find_frames
 from tracegraph.ingest.causal.rules.context import find_context
 from tracegraph.ingest.findings import Integrity
 from tracegraph.ingest.ranks.rank_part import build_checked

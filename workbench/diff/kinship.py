@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from tracegraph.queries.shapes.roles import of_role
+from tracegraph.queries.shapes.category_roles import of_role
 from tracegraph.vocabulary.categories import Role
 
 _RELATED = 0.1

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import pandas as pd
 
-from tracegraph.queries.shapes.roles import of_role
+from tracegraph.queries.shapes.category_roles import of_role
 from tracegraph.vocabulary.categories import GPU_WORK, Role
 from tracegraph.vocabulary.step_names import STEP_PREFIX
 from tracegraph.workbench.diff.scope import Scope

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from tracegraph.queries.shapes.roles import of_role
+from tracegraph.queries.shapes.category_roles import of_role
 from tracegraph.vocabulary.categories import GAP, GPU_WORK, Role
 from tracegraph.workbench.diff.kinship import Kinship, kinship
 from tracegraph.workbench.diff.scope import Scope

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tracegraph.ingest.intervals import Spans, covered
-from tracegraph.queries.shapes.roles import of_role
+from tracegraph.queries.shapes.category_roles import of_role
 from tracegraph.vocabulary import bounds, gaps
 from tracegraph.vocabulary.categories import Role
 from tracegraph.workbench.findings.findings import Findings

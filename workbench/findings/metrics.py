@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from tracegraph.ingest.intervals import Spans, covered
-from tracegraph.queries.shapes.roles import of_role
+from tracegraph.queries.shapes.category_roles import of_role
 from tracegraph.vocabulary.categories import Role
 from tracegraph.vocabulary.gaps import (
     BUSY_GPU,

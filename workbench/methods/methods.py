@@ -9,8 +9,19 @@ import pandas as pd
 from tracegraph.queries.catalog import Query, queries
 from tracegraph.queries.module import DTYPES, PYTHON_TYPES, Column, Parameter
 from tracegraph.queries.runs import PARTS, RANK, WINDOW, parameters
+from tracegraph.queries.shapes.replay_rows import RUN_COLUMNS
 from tracegraph.queries.shapes.two_windows import RUN, first
-from tracegraph.workbench.methods.run_list import Runs
+
+
+class Runs(pd.DataFrame):
+    """Rows of the query `runs`; a selection of its columns or rows is a frame of pandas as any other."""
+
+    def _repr_html_(self) -> str | None:
+        from tracegraph.workbench.notebook.cards import runs_card  # noqa: PLC0415 (only notebooks show it)
+
+        whole = all(column.name in self.columns for column in RUN_COLUMNS)
+        return runs_card(self) if whole else super()._repr_html_()  # type: ignore[misc]
+
 
 _SHOWN: Mapping[str, type[pd.DataFrame]] = {"runs": Runs}
 """Frames that show themselves as a card in a notebook, by query."""

@@ -11,7 +11,7 @@ from msgspec import Raw
 from tracegraph.ingest.arrays import Ints
 from tracegraph.ingest.microseconds import literal_of_ns
 from tracegraph.workbench.findings.findings import Findings, Source
-from tracegraph.workbench.output.file_times import times_on_file_clock
+from tracegraph.workbench.output.uncorrected_times import times_on_file_clock
 from tracegraph.workbench.sections.section import Parameters, Scope
 
 QUEUES, BANDWIDTHS = "queue_length_series", "memory_bandwidth_series"

@@ -20,7 +20,7 @@ from tracegraph.ingest.sources.fetch import local_copy
 from tracegraph.ingest.sources.source import as_source
 from tracegraph.workbench.findings.findings import Findings, Source
 from tracegraph.workbench.output.counters import Place, counter_entries
-from tracegraph.workbench.output.file_times import on_file_clock
+from tracegraph.workbench.output.uncorrected_times import on_file_clock
 
 CATEGORY = "critical_path"
 _NAME = "critical path"

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
-from tracegraph.queries.shapes.roles import of_role
+from tracegraph.queries.shapes.category_roles import of_role
 from tracegraph.vocabulary.categories import Role
 from tracegraph.vocabulary.step_names import STEP_PREFIX
 from tracegraph.workbench.findings.findings import Findings

@@ -6,20 +6,19 @@ from typing import Any
 
 import numpy as np
 
-from tracegraph.ingest.array_tables import join_rows
+from tracegraph.ingest.array_tables import join_rows, select_rows
 from tracegraph.ingest.causal.events.events import Events
 from tracegraph.ingest.causal.events.lanes import Lanes
 from tracegraph.ingest.causal.graph.binding import bind, find_sink, walk
 from tracegraph.ingest.causal.graph.doubtful_edges import lower_behind_lost, lower_confidence
 from tracegraph.ingest.causal.graph.gaps import name_gaps
 from tracegraph.ingest.causal.graph.meetings import Meetings
-from tracegraph.ingest.causal.graph.moments import drop_backward
 from tracegraph.ingest.causal.graph.rendezvous import join_ranks, thread_waits
-from tracegraph.ingest.causal.graph.segments import build_segments
+from tracegraph.ingest.causal.graph.segments import build_segments, completions
 from tracegraph.ingest.causal.graph.solution import Solution
 from tracegraph.ingest.causal.rules import EVIDENCE, POLICIES, SHARED, apply
 from tracegraph.ingest.causal.rules.context import Context, Orders, Scene, find_context
-from tracegraph.ingest.causal.rules.edges import Found
+from tracegraph.ingest.causal.rules.edges import Edges, Found
 from tracegraph.ingest.findings import Integrity
 
 
@@ -31,7 +30,7 @@ def solve(scene: Scene, found: Found, cross_thread: str, meetings: Meetings | No
     events, window = scene.events, scene.window
     waits = found.waits if meetings is None else join_rows([found.waits, thread_waits(meetings, events)])
     cuts = [np.concatenate(both) for both in zip(scene.steps.cuts, scene.phases.cuts, strict=True)]
-    edges = drop_backward(events, found.edges)
+    edges = _drop_backward(events, found.edges)
     segments = build_segments(events, scene.stack, scene.lanes, window, edges, waits, (cuts[0], cuts[1]))
     segments, joints = (segments, None) if meetings is None else join_ranks(segments, events, meetings)
     dependencies, binding = bind(segments, edges, window, joints)
@@ -50,6 +49,22 @@ def solve(scene: Scene, found: Found, cross_thread: str, meetings: Meetings | No
         cross_thread=cross_thread,
         meetings=meetings,
     )
+
+
+def _drop_backward(events: Events, edges: Edges) -> Edges:
+    """Leave out edges between works of no length at one moment whose cause comes after its effect.
+
+    Their order is that of `causal_order`: by lane, then by number. To leave them out costs no time, but
+    what they explained must be known to lack a cause before the streams get their roots.
+    """
+    cause, effect = edges.cause_event, edges.effect_event
+    empty = completions(events, edges) == events.start
+    at_once = (cause >= 0) & (effect >= 0) & (events.start[cause] == events.start[effect])
+    at_once &= empty[cause] & empty[effect]
+    before = np.where(
+        events.lane[cause] == events.lane[effect], cause < effect, events.lane[cause] < events.lane[effect]
+    )
+    return select_rows(edges, ~at_once | before)
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from tracegraph.base.errors import InputError
 from tracegraph.ingest.limits import Limits
 from tracegraph.ingest.readers.chrome_text import Batch
 from tracegraph.ingest.readers.file_bytes import Content
-from tracegraph.ingest.readers.foreign_text import RECORD, refuse_foreign_object
+from tracegraph.ingest.readers.foreign_json import RECORD, refuse_foreign_object
 from tracegraph.ingest.readers.kineto.document import BATCH, Facts, TopLevel, read_facts
 
 PIECE = 1 << 20

@@ -4,7 +4,6 @@ from functools import partial
 
 from tracegraph.base.errors import InputError
 from tracegraph.ingest.findings import Integrity
-from tracegraph.ingest.readers.drawn_text import draw_only_part
 from tracegraph.ingest.readers.event_rows import build_events
 from tracegraph.ingest.readers.nsight.allocations import read_allocations
 from tracegraph.ingest.readers.nsight.annotations import read_annotations
@@ -28,6 +27,7 @@ from tracegraph.ingest.readers.nsight.report import (
     Report,
 )
 from tracegraph.ingest.readers.nsight.system_calls import read_system_calls
+from tracegraph.ingest.readers.perfetto_text import draw_only_part
 from tracegraph.ingest.readers.source_file import SourceFile
 from tracegraph.ingest.readers.sqlite_file import has_tables, is_database, open_database, state_odd
 from tracegraph.ingest.readers.trace_format import TraceFormat, TracePart, read_only_part

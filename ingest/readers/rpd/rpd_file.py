@@ -4,8 +4,8 @@ from functools import partial
 
 from tracegraph.base.errors import InputError
 from tracegraph.ingest.findings import Integrity
-from tracegraph.ingest.readers.drawn_text import draw_only_part
 from tracegraph.ingest.readers.event_rows import build_events
+from tracegraph.ingest.readers.perfetto_text import draw_only_part
 from tracegraph.ingest.readers.rpd.process import CALLS, LINKS, WORK, Process, read_calls, read_work
 from tracegraph.ingest.readers.source_file import SourceFile
 from tracegraph.ingest.readers.sqlite_file import (

@@ -12,10 +12,10 @@ from tracegraph.ingest.causal.events.events import NONE
 from tracegraph.ingest.causal.events.lanes import Lanes
 from tracegraph.ingest.causal.events.window import Window
 from tracegraph.ingest.causal.graph.dependencies import Dependencies
-from tracegraph.ingest.causal.graph.frames import Frames, find_frames
 from tracegraph.ingest.causal.graph.longest_path import Replay
 from tracegraph.ingest.causal.graph.segments import WORK, Segments
 from tracegraph.ingest.causal.graph.solution import Solution
+from tracegraph.ingest.causal.graph.stack_frames import Frames, find_frames
 from tracegraph.ingest.causal.steps.phases import Phases
 from tracegraph.ingest.text_columns import TextColumn, with_role
 from tracegraph.ingest.what_if.graph.facts import WorkFacts

@@ -3,7 +3,7 @@
 import numpy as np
 
 from tracegraph.ingest.arrays import Flags, Ints
-from tracegraph.ingest.causal.graph.frames import Frames
+from tracegraph.ingest.causal.graph.stack_frames import Frames
 from tracegraph.ingest.what_if.graph.graph import ReplayGraph
 
 

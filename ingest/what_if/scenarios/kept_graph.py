@@ -13,8 +13,8 @@ from tracegraph.ingest.causal.events.lanes import Lanes
 from tracegraph.ingest.causal.events.window import Window
 from tracegraph.ingest.causal.graph.binding import find_sink
 from tracegraph.ingest.causal.graph.dependencies import Dependencies
-from tracegraph.ingest.causal.graph.frames import Frames
 from tracegraph.ingest.causal.graph.segments import Segments
+from tracegraph.ingest.causal.graph.stack_frames import Frames
 from tracegraph.ingest.causal.rules.edges import GAP_OF_MECHANISM
 from tracegraph.ingest.causal.steps.phases import Phases
 from tracegraph.ingest.frames import whole_frame

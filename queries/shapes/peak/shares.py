@@ -8,13 +8,13 @@ import numpy as np
 import pandas as pd
 
 from tracegraph.queries.module import Column
+from tracegraph.queries.shapes.category_roles import of_role
 from tracegraph.queries.shapes.derived_query import Values
 from tracegraph.queries.shapes.peak import losses
 from tracegraph.queries.shapes.peak.job import stated_job
 from tracegraph.queries.shapes.peak.products import Devices, device_numbers, devices_of, run_again
 from tracegraph.queries.shapes.peak.step_windows import step_windows
 from tracegraph.queries.shapes.peak.time_sums import Ints, Union, nothing, open_beyond, unfolded
-from tracegraph.queries.shapes.roles import of_role
 from tracegraph.vocabulary import bounds
 from tracegraph.vocabulary.categories import GAP, GPU_WORK, Role
 from tracegraph.vocabulary.evidence import EVIDENCE
