@@ -100,6 +100,13 @@ def find_overrunning(events: Events, launches: Launches, streams: Streams, proce
     that may be of another stream which a tool merged with this one: copies, communication that holds nothing
     of its kind or is not longer than others of its name, and names of which all rows are such and none
     reaches into another.
+
+    Parameters
+    ----------
+    streams
+        The works of each stream in the order in which they run.
+    process
+        The process of each lane, by number.
     """
     in_graph = np.append(is_call_named(events, "GraphLaunch"), False)[launches.call]
     parts = []
@@ -191,6 +198,11 @@ def find_outlasting(events: Events, launches: Launches, streams: Streams, proces
     """Find rows that end after the return of a call that waited for them, by more than clocks can differ.
 
     The shortest launch since the wait before bounds how late the GPU's clock can be.
+
+    Parameters
+    ----------
+    process
+        The process of each lane, by number: streams that several processes use are left alone.
     """
     waits = proven_waits(events, launches, streams, process)
     parts = [

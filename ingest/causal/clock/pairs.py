@@ -32,6 +32,16 @@ def launch_pairs(events: Events, launches: Launches, since_ns: int) -> tuple[Pai
 
     The latter may be negative, and is measured only for calls that wait for no work. Calls whose id stands
     for several calls are left out, since the id dates nothing.
+
+    Parameters
+    ----------
+    since_ns
+        What the times of the pairs count from.
+
+    Returns
+    -------
+    tuple of Pairs
+        Of each launch when its work started, and the lag from the call's start, or from its end, ns.
     """
     first = _of_each_call(events, launches, events.start, "min")
     call = first.index.to_numpy(dtype=np.int64)
@@ -59,6 +69,18 @@ def wait_pairs(events: Events, launches: Launches, waits: HostWaits, since_ns: i
     That work is known for calls that name their stream, calls that wait for all streams, and copies to the
     host that block. If these are fewer than eight, synchronisations of an unknown stream count, too, as waits
     for the work that their thread launched last.
+
+    Parameters
+    ----------
+    waits
+        Which work each call waited for, and whether that is certain.
+    since_ns
+        What the times of the pairs count from.
+
+    Returns
+    -------
+    Pairs
+        Of each wait when its work ended, and the lag from there to its return, ns.
     """
     known = pd.Series(events.end[waits.work[waits.certain]], index=waits.call[waits.certain])
     ends = [known.groupby(level=0).max(), _blocking_copies(events, launches)]

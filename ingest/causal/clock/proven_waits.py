@@ -35,6 +35,13 @@ def proven_waits(events: Events, launches: Launches, streams: Streams, process: 
 
     These are waits that rows of the category cuda_sync name; calls that wait for a device or a stream if the
     file has only one; and copies to the host whose call returns after them.
+
+    Parameters
+    ----------
+    streams
+        The works of each stream.
+    process
+        The process of each lane, by number.
     """
     parts = [_recorded(events, streams), _by_name(events, streams), _copies(events, launches)]
     found = join_rows(parts)

@@ -86,6 +86,13 @@ def bind(
 
     `dependencies.choose` decides among the edges, program order and queue starts (0.5 sure, since their cause
     is unknown), and `joints`, the candidates between ranks.
+
+    Parameters
+    ----------
+    edges
+        What the rules found, between ports: a lane and a time, or a GPU activity.
+    joints
+        The candidates between ranks, which are between segments already.
     """
     cause, effect, edges = _resolve(edges, segments, window)
     reached = effect if joints is None else np.append(effect, joints.effect)
@@ -130,6 +137,18 @@ def walk(segments: Segments, dependencies: Dependencies, binding: Binding, sink:
     """Tell which segments lie on the path from `sink` back over binding causes, hopping over chains.
 
     A waiting cause in another chain is complete at its start, so the path passes it by.
+
+    Parameters
+    ----------
+    binding
+        The edge that explains each start, and the chain of each segment.
+    sink
+        The segment that ends the window.
+
+    Returns
+    -------
+    Flags
+        One for each segment.
     """
     index, chain = np.arange(len(segments)), binding.chain
     cause = np.where(binding.edge >= 0, np.append(dependencies.cause, -1)[binding.edge], -1)

@@ -41,6 +41,11 @@ def lower_behind_lost(
     These are starts behind work that has no rows, on the GPU or in a call that waited for it; behind a row
     whose end was put earlier, since it can have ended before that, too; and in a file with such rows, behind
     a gap that no rule explains, since the end of one of these rows may explain it.
+
+    Parameters
+    ----------
+    gap_name
+        The name of each dependency's lag, as a position in `GAP_NAMES`.
     """
     lost = GAP_CODE[LOST_WORK]
     cause = dependencies.cause

@@ -79,6 +79,11 @@ def name_gaps(
       (`_behind_lost_work`);
     - "work from before the recording", if the effect stood behind such work (`_behind_earlier_work`);
     - "unknown".
+
+    Parameters
+    ----------
+    found
+        The dependencies, whose lags are looked at where they bind.
     """
     names = GAP_OF_MECHANISM[found.mechanism]
     on_gpu = ~segments.on_thread[found.effect] & (segments.event[found.effect] >= 0)

@@ -25,7 +25,14 @@ from tracegraph.ingest.findings import Integrity
 def solve(scene: Scene, found: Found, cross_thread: str, meetings: Meetings | None = None) -> Solution:
     """Cut the lanes at the ports of the edges, choose what explains every start, and walk the path.
 
-    `found`: what the rules find under the policy `cross_thread`.
+    Parameters
+    ----------
+    scene
+        The events of the run, with what the rules looked at.
+    found
+        What the rules find under the policy `cross_thread`.
+    meetings
+        Where the ranks of a job met; None for a single file.
     """
     events, window = scene.events, scene.window
     waits = found.waits if meetings is None else join_rows([found.waits, thread_waits(meetings, events)])
@@ -112,7 +119,14 @@ def build_model(
 ) -> RankModel:
     """Apply the rules of the causal model.
 
-    `cross_thread` is one of `rules.POLICIES`, `orders` what the file says of the order of GPU work.
+    Parameters
+    ----------
+    integrity
+        Takes what is found odd.
+    cross_thread
+        The policy between threads, one of `rules.POLICIES`.
+    orders
+        What the file says of the order of GPU work.
     """
     context = find_context(events, lanes, integrity, orders)
     shared = apply(SHARED, context, Found())

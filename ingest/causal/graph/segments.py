@@ -97,6 +97,15 @@ def build_segments(
 
     A stream lane with an activity that no edge reaches gets a root: a gap from the window's start until its
     rank's recording begins (with one rank it is empty), to which the activity is bound ("queue start").
+
+    Parameters
+    ----------
+    window
+        What the segments tile.
+    edges, waits
+        What the rules found.
+    cuts
+        Lanes, and times in ns: where steps and phases begin and end.
     """
     keys = Keys(window.start, window.end, len(lanes.frame))
     lane, start, end, event = _tile_threads(stack, lanes, window)

@@ -174,7 +174,17 @@ def _device_waits(collect: _Collector, mechanism: str, calls: Ints) -> None:
 
 
 def concerns(events: Events, row: Ints, stream: Ints, lane_event: int) -> Flags:
-    """Tell whether a stream number of each row means the stream and the device on which an activity runs."""
+    """Tell whether a stream number of each row means the stream and the device on which an activity runs.
+
+    Parameters
+    ----------
+    row
+        Indices of events that name the stream, such as cuda_sync rows.
+    stream
+        The number that each of them names; its device is that of the event, any if the event has none.
+    lane_event
+        The index of the activity.
+    """
     device, same = events.device[row], stream == events.stream[lane_event]
     found: Flags = same & ((device == events.device[lane_event]) | (device == NONE))
     return found

@@ -133,7 +133,21 @@ def _low_quantile(values: Ints, limit: int, beyond: int | None = None) -> int:
 
 
 def measure_lags(events: Events, launches: Launches, streams: Streams, lane_count: int) -> Lags:
-    """Estimate the usual launch latency and each stream's usual gap from the file itself."""
+    """Estimate the usual launch latency and each stream's usual gap from the file itself.
+
+    Parameters
+    ----------
+    streams
+        The works of each stream in the order in which they run.
+    lane_count
+        How many lanes the run has, threads included.
+
+    Returns
+    -------
+    Lags
+        In ns. Only launches onto an idle stream count for the latency, and only work that waited in its queue
+        counts for the gap.
+    """
     from_start, from_end = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
     for work in streams.by_lane.values():
         call = launches.call[work]
@@ -178,6 +192,16 @@ def nearest_on_thread(
     """Find the position in `others` of the nearest before or after each call on its thread; -1 for none.
 
     Nearness counts between starts; one that starts at the same time is neither before nor after.
+
+    Parameters
+    ----------
+    calls, others
+        Indices of events.
+
+    Returns
+    -------
+    Ints
+        One for each of `calls`.
     """
     left = pd.DataFrame({"lane": events.lane[calls], "at": events.start[calls], "row": np.arange(len(calls))})
     right = pd.DataFrame({"lane": events.lane[others], "at": events.start[others]})

@@ -41,6 +41,13 @@ def find_missing(events: Events, launches: Launches, stack: CallStack) -> Missin
     nothing. These calls lack nothing: a call inside or around one that has work, whose work it shares; a call
     in a graph's capture, whose work runs later in the graph; and calls of an id that as much work as calls
     carry. If nothing joins work with its calls, or no call has work, nothing is known.
+
+    Parameters
+    ----------
+    launches
+        Which call launched which work.
+    stack
+        Which call is inside which.
     """
     has = launches.launching
     calls = np.flatnonzero(events.of_role(Role.CALL) & events.on_thread)

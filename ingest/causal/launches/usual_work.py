@@ -18,7 +18,20 @@ Codes = npt.NDArray[np.signedinteger[Any]]
 
 
 def median_by_name(lengths: Ints, names: Codes, of: Codes, fewest: int = 1) -> Floats:
-    """Find the median length of each name in `of`; infinite for a name with fewer than `fewest` lengths."""
+    """Find the median length of each name in `of`; infinite for a name with fewer than `fewest` lengths.
+
+    Parameters
+    ----------
+    lengths, names
+        The lengths, and the code of the name of each.
+    of
+        The codes of the names that are asked about.
+
+    Returns
+    -------
+    Floats
+        One for each of `of`, in the unit of `lengths`.
+    """
     wanted = np.isin(names, of)
     groups = pd.Series(lengths[wanted]).groupby(names[wanted])
     medians = groups.median().where(groups.size() >= fewest, np.inf).reindex(of, fill_value=np.inf)
@@ -75,6 +88,18 @@ def left_at(events: Events, launches: Launches, lags: Lags, usual_work: Ints, do
     latency before the work's start, but not in the first half of the time since the call's start. If the
     stream was busy for longer than such a call works, the launch left after the call's usual work, since from
     then on the call waited.
+
+    Parameters
+    ----------
+    usual_work
+        For each event that is a call how long it works if nothing holds it, ns.
+    done_before
+        For each event when the work before it on its stream had ended, ns.
+
+    Returns
+    -------
+    Ints
+        A time for each event.
     """
     call = np.maximum(launches.call, 0)
     start, call_start, call_end = events.start, events.start[call], events.end[call]

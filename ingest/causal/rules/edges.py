@@ -92,7 +92,19 @@ def no_waits() -> Waits:
 
 
 def inferred_waits(mechanism: str, lane: Ints, start: Ints, end: Ints, event: Ints | None = None) -> Waits:
-    """Make waits that a timing rule found, in everything but operators unless `event` is given."""
+    """Make waits that a timing rule found, in everything but operators unless `event` is given.
+
+    Parameters
+    ----------
+    mechanism
+        The name of the rule, one of `vocabulary.mechanisms`.
+    lane
+        The thread of each wait.
+    start, end
+        Its bounds, ns.
+    event
+        The event inside which each wait lies.
+    """
     inside = np.full(len(lane), -1, dtype=np.int64) if event is None else event
     code = np.full(len(lane), CODE[mechanism], dtype=np.int64)
     return Waits(lane, start, end, inside, code, np.zeros(len(lane), dtype=bool))
@@ -123,6 +135,17 @@ def make_edges(
     """Build edges of one mechanism; one value for `recorded` or `confidence` holds for all.
 
     An arrival after the effect's start is put at the start.
+
+    Parameters
+    ----------
+    cause, effect
+        Ports as `on_gpu` and `on_thread` make them: event (-1 on a thread), lane and time in ns.
+    arrival
+        When each cause is complete for its effect, ns: its end and the usual lag.
+    recorded
+        Whether the file states the dependency.
+    confidence
+        0..1.
     """
     count = len(arrival)
     return Edges(

@@ -51,6 +51,13 @@ def backward_passes(events: Events, stack: CallStack, passes: Passes, lane: int)
     """Find the backward passes that a thread waits for, or runs itself, in order.
 
     If the Python frame of PyTorch that calls the engine is recorded, its times are those of the pass.
+
+    Parameters
+    ----------
+    passes
+        The passes of all threads, as `launches.backward_passes` finds them.
+    lane
+        The thread that waits, or runs the pass.
     """
     rows = [
         (int(passes.begin[k]), int(passes.end[k]), int(passes.engine[k]))

@@ -93,6 +93,11 @@ def find_phases(
     A backward pass lasts while the autograd engine works, until its caller goes on. Its forward pass begins
     with the first operator whose gradient it computes, and ends when the next phase begins. An optimizer is
     recognised by the fused or multi-tensor operators that update parameters.
+
+    Parameters
+    ----------
+    passes
+        Where the autograd engine works, and for which thread.
     """
     named = _named(events)
     issued = issue_times(events, launches)

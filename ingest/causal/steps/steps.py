@@ -80,7 +80,13 @@ def find_steps(events: Events, launches: Launches) -> Steps:
 
 
 def step_at(steps: Steps, rank: int, times: Ints) -> Ints:
-    """Find the number of the step of a rank in which each moment lies, `NONE` outside of all."""
+    """Find the number of the step of a rank in which each moment lies, `NONE` outside of all.
+
+    Parameters
+    ----------
+    times
+        Moments, ns.
+    """
     own = np.flatnonzero(steps.rank == rank)
     step = np.searchsorted(steps.start[own], times, "right") - 1
     inside = (step >= 0) & (times < np.append(steps.end[own], NONE)[step])

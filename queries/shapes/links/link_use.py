@@ -111,7 +111,17 @@ def with_link_checked(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def in_one_node(ranks: str | None, size: int | None, devices: int) -> bool | None:
-    """Tell whether a group lies in one node of so many GPUs, whose ranks follow each other; None: unknown."""
+    """Tell whether a group lies in one node of so many GPUs, whose ranks follow each other; None: unknown.
+
+    Parameters
+    ----------
+    ranks
+        A JSON list of the ranks of the group; None where it is not recorded.
+    size
+        How many ranks the group has.
+    devices
+        How many GPUs a node has; 0 where that is unknown.
+    """
     if size is not None and size > devices:
         return False
     listed = json.loads(ranks or "[]")

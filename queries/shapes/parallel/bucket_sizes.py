@@ -57,7 +57,17 @@ def ddp_bucket_sizes(
     files: pd.DataFrame,
     stated: pd.DataFrame,
 ) -> pd.DataFrame:
-    """Replay the buckets with sizes other than recorded; without a fit of all-reduces, say what it lacks."""
+    """Replay the buckets with sizes other than recorded; without a fit of all-reduces, say what it lacks.
+
+    Parameters
+    ----------
+    buckets
+        The buckets as recorded, one a row.
+    gradients
+        The gradients of each backward pass, with their bytes and when they are ready.
+    transfers, files, stated
+        What the fit of all-reduces is made of, as in `transfer_fit`.
+    """
     fit = _best_fit(records(transfer_fit(values, transfers, files, stated)))
     rows: list[dict[str, Any]] = []
     for rank, own in buckets.groupby("rank", sort=True):

@@ -27,6 +27,13 @@ def ceilings(peaks: Peaks | None, dtype: str | None, work: str | None) -> list[f
     """Return the peaks in FLOP/s that the work may have run at.
 
     For products of float32 these are those with and without TF32, otherwise there is one or none.
+
+    Parameters
+    ----------
+    dtype
+        The type of the elements, by the name of `vocabulary.element_types`.
+    work
+        The kind of the operator's work, one of `vocabulary.work_kinds`.
     """
     if peaks is None or dtype is None:
         return []

@@ -35,6 +35,13 @@ class Devices:
         """Return the rate in FLOP/s that products of a type could reach, None where it is not known.
 
         What the user says counts for every type.
+
+        Parameters
+        ----------
+        device
+            CUDA's number of the device; without one all devices of the rank must be of one kind.
+        dtype
+            The type of the elements, by the name of `vocabulary.element_types`; None if it is not recorded.
         """
         if self.job.peak is not None:
             return self.job.peak * _TERA

@@ -55,6 +55,13 @@ def unfolded(lists: Iterable[list[int]]) -> Ints:
 def open_beyond(begin: Ints, end: Ints, less_begin: Ints, less_end: Ints) -> tuple[Ints, Ints]:
     """Find when more of some stretches than of others, each inside one of the first, are open.
 
+    Parameters
+    ----------
+    begin, end
+        The bounds of the outer stretches, ns.
+    less_begin, less_end
+        The bounds of the inner ones, ns.
+
     Returns
     -------
     tuple

@@ -50,6 +50,16 @@ def transfer_fit(
 
     Where the sizes are too few or too near to each other, or where waits for ranks that are not here are in
     the times, the row says so instead.
+
+    Parameters
+    ----------
+    transfers, files, stated
+        Rows of `transfers`, `traces` and `stated_transfers`.
+
+    Returns
+    -------
+    pd.DataFrame
+        α in ns and β in B/s, a row for each fit, in the columns of `FIT_COLUMNS`.
     """
     points = transfer_points(values, transfers, files, stated)
     found = [_fitted(group) for _, group in points.groupby(list(KEYS), sort=False, dropna=False)]

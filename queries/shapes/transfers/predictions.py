@@ -50,7 +50,17 @@ class Link:
 
     @classmethod
     def of_ring(cls, ranks: int, alpha_ns: float, bytes_per_s: float) -> "Link":
-        """Take apart a ring all-reduce, whose 2(P - 1) steps move 2(P - 1)/P of the data."""
+        """Take apart a ring all-reduce, whose 2(P - 1) steps move 2(P - 1)/P of the data.
+
+        Parameters
+        ----------
+        ranks
+            P, the members of the ring; two or more.
+        alpha_ns
+            The latency of the whole operation.
+        bytes_per_s
+            The size of the data over the time that grows with it: the algorithm's bandwidth.
+        """
         steps = 2 * (ranks - 1)
         return cls(ranks, alpha_ns / steps, _NS_PER_S / (bytes_per_s * steps / ranks))
 

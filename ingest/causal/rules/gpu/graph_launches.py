@@ -32,7 +32,21 @@ def find_surroundings(events: Events, streams: Streams, graphs: Graphs, inside: 
     A graph is launched on one stream, whatever streams its works have in the file: what is enqueued there
     next waits for its last work on each stream, and its first works for what was enqueued there before. The
     stream shows where the next work starts right after the end of the graph, later than by all other causes;
-    where the next work begins earlier, it is another. `inside`: works with a cause in their own launch.
+    where the next work begins earlier, it is another.
+
+    Parameters
+    ----------
+    graphs
+        The graph launches with their works.
+    inside
+        Which events are works with a cause in their own launch.
+    known
+        The edges found before, with whose arrivals the starts are compared.
+
+    Returns
+    -------
+    Pairs
+        Cause and effect, with the lag in ns and the confidence (0..1).
     """
     arrival = known.latest_arrival(events)
     called = events.start[graphs.call]

@@ -48,7 +48,7 @@ class _Groups:
 def infer_waits(
     events: Events, launches: Launches, streams: Streams, told: Flags, arrival: Ints, known: HeldWork
 ) -> HeldWork:
-    """Pairs for the wait calls that no row tells of; `told`: the calls that need no inference.
+    """Pairs for the wait calls that no row tells of.
 
     A wait call holds the stream that its thread launches on next. Which stream it waits for, and whether it
     holds anything at all (libraries make such calls for themselves), shows where the last work enqueued there
@@ -56,6 +56,20 @@ def infer_waits(
     before that end, and did not wait. Calls in the same place (thread, stream held, stream launched on
     before, how many calls) do the same again and again, so each confidence is the share of such cases in that
     place; `known` pairs of the same two streams and cases in other places count for two.
+
+    Parameters
+    ----------
+    told
+        Which events are calls that need no inference, since a row names their stream.
+    arrival
+        For each event when all its other causes have arrived, ns.
+    known
+        Pairs that rows of the file tell.
+
+    Returns
+    -------
+    HeldWork
+        Pairs of the awaited work and the work that was held, with the confidence of each (0..1).
     """
     groups = _find_groups(events, launches, streams, told)
     lanes = np.array(list(streams.queue), dtype=np.int64)

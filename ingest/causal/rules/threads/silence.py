@@ -66,7 +66,15 @@ class Silence:
         return np.where(inside, start, time), np.where(inside, end, time)
 
     def active_share(self, lane: Ints, start: Ints, end: Ints) -> Floats:
-        """Calculate the share of each stretch in which its lane is in no pause of at least 100 µs, 0 to 1."""
+        """Calculate the share of each stretch in which its lane is in no pause of at least 100 µs, 0 to 1.
+
+        Parameters
+        ----------
+        lane
+            The lane of each stretch.
+        start, end
+            Its bounds, ns.
+        """
         long = self.pauses[_is_long(self.pauses) & ~self.pauses["leaf"]]
         before = np.append(0, np.cumsum(long["end"] - long["start"]))
         until = []
