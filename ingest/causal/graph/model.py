@@ -18,7 +18,7 @@ from tracegraph.ingest.causal.graph.rendezvous import join_ranks, thread_waits
 from tracegraph.ingest.causal.graph.segments import build_segments
 from tracegraph.ingest.causal.graph.solution import Solution
 from tracegraph.ingest.causal.rules import EVIDENCE, POLICIES, SHARED, apply
-from tracegraph.ingest.causal.rules.context import Context, Orders, Scene, find_context
+from tracegraph.ingest.causal.rules.context import Context, Scene, Stated, find_context
 from tracegraph.ingest.causal.rules.edges import Found
 from tracegraph.ingest.findings import Integrity
 
@@ -93,13 +93,13 @@ def build_model(
     lanes: Lanes,
     integrity: Integrity,
     cross_thread: str = EVIDENCE,
-    orders: Orders | None = None,
+    stated: Stated | None = None,
 ) -> RankModel:
     """Apply the rules of the causal model.
 
-    `cross_thread` is one of `rules.POLICIES`, `orders` what the file says of the order of GPU work.
+    `cross_thread` is one of `rules.POLICIES`, `stated` what the file says besides its events.
     """
-    context = find_context(events, lanes, integrity, orders)
+    context = find_context(events, lanes, integrity, stated)
     shared = apply(SHARED, context, Found())
     model = make_model(context, lambda policy: apply(POLICIES[policy], context, shared), cross_thread)
     return RankModel(**_fields(model))
