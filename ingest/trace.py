@@ -108,6 +108,17 @@ COUNTER_SCHEMA = pa.schema(
 )
 """Hardware counters: each range of the profiler as it states it, in the order of the file."""
 
+OFF_CPU_SCHEMA = pa.schema(
+    [
+        pa.field("pid", _TEXT, nullable=False),
+        pa.field("tid", _TEXT, nullable=False),
+        pa.field("start_ns", pa.int64(), nullable=False),
+        pa.field("end_ns", pa.int64(), nullable=False),
+        pa.field("ready", pa.bool_()),  # whether the thread could have run; null where that is not recorded
+    ]
+)
+"""Stretches in which the system did not run a thread, as it recorded them, between two turns on a CPU."""
+
 OPERATION_SCHEMA = pa.schema(
     [
         pa.field("source_index", pa.int64(), nullable=False),  # of its event
@@ -161,6 +172,7 @@ class TraceFile:
     orders: pa.Table = field(default_factory=ORDER_SCHEMA.empty_table)
     rank_of: dict[str, int] = field(default_factory=dict)  # by pid, if the file states several ranks so
     clock: str = ""  # what all files whose CPU times are on one clock share; empty if that is not known
+    off_cpu: pa.Table = field(default_factory=OFF_CPU_SCHEMA.empty_table)
 
 
 @dataclass(frozen=True)

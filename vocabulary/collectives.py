@@ -48,6 +48,8 @@ class Kind:
         Bus bandwidth divided by algorithm bandwidth.
     whole
         All bytes of the operation divided by those that one member puts in.
+    of_message
+        The bytes that one member puts in, divided by the size that a call to NCCL states for its message.
     moves_data
         False for an operation that only synchronises.
     """
@@ -56,14 +58,15 @@ class Kind:
     spelling: str
     bus_factor: Factor = _as_it_is
     whole: Factor = _as_it_is
+    of_message: Factor = _as_it_is
     moves_data: bool = True
 
 
 KINDS = (
     Kind("all_reduce", "allreduce", _there_and_back),
-    Kind("reduce_scatter", "reducescatter", _all_but_own),
+    Kind("reduce_scatter", "reducescatter", _all_but_own, of_message=_of_all),
     Kind("all_gather", "allgather", _all_but_own, _of_all),
-    Kind("all_to_all", "alltoall", _all_but_own),
+    Kind("all_to_all", "alltoall", _all_but_own, of_message=_of_all),
     Kind("broadcast", "broadcast"),
     Kind("send_recv", "sendrecv"),
     Kind("reduce", "reduce"),

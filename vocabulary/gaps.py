@@ -20,6 +20,7 @@ GPU_TURN = "GPU turn of another process"
 EARLIER_WORK = "work from before the recording"
 LOST_WORK = "work whose rows are missing"
 CPU_TURN = "CPU turn of another thread"
+NOT_RUNNING = "thread not running"
 LAUNCH_LATENCY = "launch latency"
 STREAM_QUEUE = "stream queue"
 WAITING_FOR_GPU = "waiting for GPU"
@@ -43,6 +44,7 @@ GAPS = (
     Gap(WAITING_FOR_RANK, "a collective that not all ranks have reached"),
     Gap(WAITING_FOR_THREAD, "a thread that another one hands over to"),
     Gap(WAITING_FOR_GIL, "a thread while another one runs Python"),
+    Gap(NOT_RUNNING, "no event is open on the thread, and it was off the CPU: why is not recorded"),
 )
 """All names of gaps; their order gives their codes."""
 NOT_IN_FILE = (OUTSIDE_RECORDING, UNRECORDED_GRAPH, EARLIER_WORK, LOST_WORK)

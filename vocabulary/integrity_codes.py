@@ -319,6 +319,23 @@ CODES = {
     "range_not_closed": Code(
         "info", "Ranges of annotations were open when the recording ended; they end there.", _KNOW
     ),
+    "payload_unknown": Code(
+        "info",
+        "Ranges of NVTX carry payloads of other kinds than NCCL's messages, or as JSON. They are left out.",
+        "For the sizes of NCCL's messages: `nsys export --include-blobs=true`.",
+    ),
+    "turn_untold": Code(
+        "info",
+        "The report says when threads were off a CPU, but not whether they could have run. Where no event is "
+        "open they did nothing (`thread not running`); inside a call the time stays with the call.",
+        "Record with a newer `nsys` and `--cpuctxsw=process-tree`, which may need more rights.",
+    ),
+    "turn_without_partner": Code(
+        "info",
+        "Rows of turns on a CPU (`SCHED_EVENTS`) have no partner: the row before or after theirs is missing, "
+        "so that nothing follows from them.",
+        _KNOW,
+    ),
     "json_repaired": Code("info", "The text is not valid JSON, yet nothing is lost.", _KNOW),
     "redirected": Code(
         "info",

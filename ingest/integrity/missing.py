@@ -89,7 +89,7 @@ def _diagnose_work(model: RankModel, integrity: Integrity) -> None:
 
     A file that says what follows what, as an operation log does, needs no calls.
     """
-    if len(model.scene.orders):
+    if len(model.scene.stated.orders):
         return
     events, orphan = model.events, model.events.is_gpu & (model.launches.call < 0)
     total = max(length_of(model, events.is_gpu), 1.0)

@@ -12,12 +12,12 @@ from tracegraph.ingest.causal.events.events import NONE
 from tracegraph.ingest.causal.graph.model import RankModel
 from tracegraph.ingest.causal.rules.threads.collectives import cpu_collectives
 from tracegraph.ingest.ranks.kinds import find_kind, is_communication
-from tracegraph.ingest.ranks.message_sizes import sent_bytes, shaped_bytes, stated_bytes
+from tracegraph.ingest.ranks.message_sizes import message_bytes, sent_bytes, shaped_bytes, stated_bytes
 from tracegraph.vocabulary.categories import Role
 from tracegraph.vocabulary.collectives import ON_THREADS, stated_kind
 
 _TEXTS = ("collective", "group", "group_ranks", "dtype")
-_NUMBERS = ("group_size", "group_sequence", "elements", "receiver", "sender")
+_NUMBERS = ("group_size", "group_sequence", "elements", "bytes", "receiver", "sender")
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Member:
     """One event of a rank that took part in an operation; what its file does not say is None.
 
     `kind`: all_reduce and so on. `ranks`: the members of the group. `sequence` counts its operations.
-    `input_bytes`: what it puts in, by the elements that the file states or by recorded shapes, B.
+    `input_bytes`: what it puts in, by what the file states or by recorded shapes, B.
     `start`, `end`: ns on the file's CPU clock.
     """
 
@@ -109,7 +109,11 @@ def _member(model: RankModel, facts: _Facts, places: list[int]) -> Member | None
     numbers = {name: _number(facts.first(name, places)) for name in _NUMBERS}
     stated, dtype = int(events.elements[event]), _text(facts.first("dtype", places))
     elements = stated if stated != NONE else numbers["elements"]
-    by_elements = stated_bytes(elements, dtype)
+    sizes = (
+        stated_bytes(elements, dtype),
+        message_bytes(kind, numbers["bytes"], numbers["group_size"]),
+        facts.shaped_bytes(places),
+    )
     return Member(
         event=event,
         kind=kind,
@@ -120,7 +124,7 @@ def _member(model: RankModel, facts: _Facts, places: list[int]) -> Member | None
         sequence=numbers["group_sequence"],
         elements=elements,
         dtype=dtype,
-        input_bytes=facts.shaped_bytes(places) if by_elements is None else by_elements,
+        input_bytes=next((size for size in sizes if size is not None), None),
         receiver=numbers["receiver"],
         sender=numbers["sender"],
         start=int(events.start[event]),

@@ -35,6 +35,17 @@ def stated_bytes(elements: int | None, dtype: str | None) -> int | None:
     return None if elements is None or width is None else elements * width
 
 
+def message_bytes(kind: str, stated: int | None, members: int | None) -> int | None:
+    """Count the bytes that a member puts in, by the size that a call to NCCL states, B.
+
+    NCCL counts what goes to one member where it scatters data: there it takes the number of members.
+    """
+    factor = KIND[kind].of_message
+    if stated is None or (members is None and factor(2) != 1):
+        return None
+    return round(stated * factor(members or 1))
+
+
 def shaped_bytes(kernel: str, operator: str, shapes: str | None, inputs: str | None = None) -> int | None:
     """Count the bytes that a member puts in, by the shapes of the operator that launched the kernel, B.
 

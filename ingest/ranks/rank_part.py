@@ -13,7 +13,7 @@ from tracegraph.ingest.causal.graph.invariants import check_model
 from tracegraph.ingest.causal.graph.model import RankModel, build_model
 from tracegraph.ingest.causal.rules.context import Scene
 from tracegraph.ingest.causal.rules.edges import Found
-from tracegraph.ingest.causal.rules.gpu.operation_order import read_orders
+from tracegraph.ingest.causal.rules.stated import read_stated
 from tracegraph.ingest.findings import Integrity
 from tracegraph.ingest.flops.counting import WORK_COLUMNS
 from tracegraph.ingest.integrity.diagnosis import diagnose
@@ -82,7 +82,7 @@ def build_checked(
     events, lanes = read_events(trace, options.step_marker)
     if not of_job:
         refuse_unmarked([events], options.step_marker)
-    model = build_model(events, lanes, integrity, options.policy, read_orders(trace))
+    model = build_model(events, lanes, integrity, options.policy, read_stated(trace, lanes))
     check_model(model, replayed=replayed)
     diagnose(model, integrity)
     return model

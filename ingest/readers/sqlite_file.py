@@ -64,20 +64,37 @@ class Database:
         """Return the rows of a query; InputError if the database is damaged there."""
         return [row for piece in self._pieces(query, values) for row in piece]
 
-    def read(self, table: str, numbers: Sequence[str], texts: Sequence[str], where: str = "1") -> Rows:
+    def read(
+        self,
+        table: str,
+        numbers: Sequence[str],
+        texts: Sequence[str],
+        where: str = "1",
+        blobs: Sequence[str] = (),
+    ) -> Rows:
         """Read columns of the rows of a table that fulfil a condition in SQL; absent columns are empty.
+
+        Texts are columns of text, and those in `blobs`, of whose bytes they are the hexadecimal digits.
 
         Raises
         ------
         InputError
             If the database is damaged there, or has more rows than the limits allow.
         """
+        texts = (*texts, *blobs)
         chosen = [name for name in (*numbers, *texts) if self.has(table, name)]
         parts: dict[str, list[Ints]] = {name: [] for name in numbers}
         grown = {name: GrowingTexts() for name in texts}
         count = 0
         longest = self.limits.text
-        cells = ", ".join(_number(name) if name in parts else text_cell(name, longest) for name in chosen)
+        cells = ", ".join(
+            _number(name)
+            if name in parts
+            else _blob_cell(name, longest)
+            if name in blobs
+            else text_cell(name, longest)
+            for name in chosen
+        )
         query = f"SELECT {cells} FROM {quoted(table)} WHERE {where}"
         for piece in self._pieces(query) if chosen else ():
             count += len(piece)
@@ -142,6 +159,12 @@ def text_cell(name: str, longest: int) -> str:
     """Return SQL for a text of which little more is read than the limit allows; a NUL does not end it."""
     cell, most = f"CAST({quoted(name)} AS TEXT)", 4 * longest  # bytes of UTF-8
     return f"CASE WHEN length(CAST({cell} AS BLOB)) > {most} THEN substr({cell}, 1, {most}) ELSE {cell} END"
+
+
+def _blob_cell(name: str, longest: int) -> str:
+    """Return SQL for the digits of the first bytes of a cell, null where it is empty."""
+    cell = quoted(name)
+    return f"CASE WHEN {cell} IS NOT NULL THEN hex(substr(CAST({cell} AS BLOB), 1, {longest})) END"
 
 
 def _damaged(shown: str, error: Exception) -> InputError:

@@ -31,9 +31,9 @@ def split(trace: TraceFile, merged: Merged) -> list[TraceFile]:
 def _part(trace: TraceFile, merged: Merged, mine: Flags, place: int) -> TraceFile:
     events = trace.events.filter(pa.array(mine))
     processes = pa.array(events["pid"].unique().cast(pa.string()).to_pylist(), pa.string())
-    flows, memory = (
+    flows, memory, off_cpu = (
         table.filter(pc.is_in(table["pid"].cast(pa.string()), processes))
-        for table in (trace.flows, trace.memory)
+        for table in (trace.flows, trace.memory, trace.off_cpu)
     )
     known = pc.is_in(trace.counters["source_index"], events["source_index"].combine_chunks())
     count = len(merged.numbers)
@@ -56,6 +56,7 @@ def _part(trace: TraceFile, merged: Merged, mine: Flags, place: int) -> TraceFil
         part=merged.names[place],
         operations=trace.operations.filter(pc.equal(trace.operations["rank"], merged.numbers[place])),
         orders=_orders_among(trace.orders, events),
+        off_cpu=off_cpu,
     )
 
 

@@ -203,7 +203,8 @@ EVENT = NodeLabel(
         text("shapes", "input shapes as written"),
         number(
             "bytes",
-            "bytes copied or set; of communication all data of the operation, as NCCL's tests count it",
+            "bytes copied or set; of communication all data of the operation, as NCCL's tests count it; of a "
+            "range of NCCL the size that it states",
             "B",
         ),
         number("bandwidth", "what the file says the copy moves: its size by a time that it has in ns", "B/s"),

@@ -66,7 +66,13 @@ def rows(draw: st.DrawFn) -> list[tiny.Row]:
 def models(draw: st.DrawFn) -> Model:
     events = draw(rows())
     assume(any(row["category"] != "cuda_sync" and row["start_ns"] != row["end_ns"] for row in events))
-    return tiny.model(*events, policy=draw(st.sampled_from(list(POLICIES))))
+    off = [
+        tiny.off_cpu(begin, begin + length, ready=draw(st.sampled_from([True, False, None])), thread=thread)
+        for begin, length, thread in draw(
+            st.lists(st.tuples(moments, lengths, st.integers(1, 3)), max_size=4)
+        )
+    ]
+    return tiny.model(*events, *off, policy=draw(st.sampled_from(list(POLICIES))))
 
 
 def replay(model: Model) -> oracle.Answer:

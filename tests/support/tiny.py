@@ -8,16 +8,18 @@ from tracegraph.ingest.causal.events.event_arrays import read_events
 from tracegraph.ingest.causal.graph.model import Model, build_model
 from tracegraph.ingest.causal.graph.segments import WORK
 from tracegraph.ingest.causal.rules import EVIDENCE
-from tracegraph.ingest.causal.rules.gpu.operation_order import read_orders
+from tracegraph.ingest.causal.rules.stated import read_stated
 from tracegraph.ingest.findings import Integrity
 from tracegraph.ingest.tables.graph import RunFacts, add_run, build_graph
-from tracegraph.ingest.trace import EVENT_SCHEMA, FLOW_SCHEMA, ORDER_SCHEMA, TraceFile
+from tracegraph.ingest.trace import EVENT_SCHEMA, FLOW_SCHEMA, OFF_CPU_SCHEMA, ORDER_SCHEMA, TraceFile
 from tracegraph.store.schema.node_labels import SEGMENT_KINDS
 from tracegraph.store.tables import GraphTables
 from tracegraph.vocabulary.gaps import GAP_NAMES
 from tracegraph.vocabulary.mechanisms import MECHANISMS
 
 Row = dict[str, object]
+OFF = "off_cpu"
+"""The category here of rows that are no events, but stretches in which a thread did not run."""
 
 
 def event(
@@ -52,6 +54,11 @@ def step(number: int, start: float, end: float, *, thread: int = 1) -> Row:
     return event(f"ProfilerStep#{number}", start, end, category="user_annotation", thread=thread)
 
 
+def off_cpu(start: float, end: float, *, ready: bool | None = None, thread: int = 1) -> Row:
+    """A stretch in which the system did not run a thread; `ready`: whether the thread could have run."""
+    return event("off the CPU", start, end, category=OFF, thread=thread, ready=ready)
+
+
 def flow(kind: str, cause: Row, effect: Row, *, number: int = 1) -> list[Row]:
     """The two ends of a flow from the start of one row to that of another."""
     return [
@@ -66,6 +73,8 @@ def trace(*rows: Row, flows: Sequence[Row] = ()) -> TraceFile:
 
     `follows` of a row names the row that it follows by the program of its job, `may_follow` one that it may.
     """
+    stretches = [row for row in rows if row["category"] == OFF]
+    rows = tuple(row for row in rows if row["category"] != OFF)
     full = [{"source_index": i, **row} for i, row in enumerate(rows)]
     tables = pa.Table.from_pylist(full, EVENT_SCHEMA), pa.Table.from_pylist(list(flows), FLOW_SCHEMA)
     place = {str(row["name"]): i for i, row in enumerate(rows)}
@@ -76,18 +85,21 @@ def trace(*rows: Row, flows: Sequence[Row] = ()) -> TraceFile:
         if key in row
     ]
     listed = pa.Table.from_pylist(orders, ORDER_SCHEMA)
-    return TraceFile("tiny.json", "0" * 64, 0, *tables, orders=listed)
+    off = pa.Table.from_pylist(stretches, OFF_CPU_SCHEMA)
+    return TraceFile("tiny.json", "0" * 64, 0, *tables, orders=listed, off_cpu=off)
 
 
 def model(*rows: Row, policy: str = EVIDENCE, flows: Sequence[Row] = ()) -> Model:
     """The causal model of these rows under a cross-thread policy."""
     of = trace(*rows, flows=flows)
-    return build_model(*read_events(of), Integrity("tiny.json"), policy, read_orders(of))
+    events, lanes = read_events(of)
+    return build_model(events, lanes, Integrity("tiny.json"), policy, read_stated(of, lanes))
 
 
 def tables(of: TraceFile, run: str = "run") -> GraphTables:
     """The tables of a run of this file."""
-    found = build_model(*read_events(of), Integrity("tiny.json"))
+    events, lanes = read_events(of)
+    found = build_model(events, lanes, Integrity("tiny.json"), stated=read_stated(of, lanes))
     graph = build_graph(of, found, run)
     add_run(graph, found, RunFacts("2026", "0", []))
     return graph

@@ -12,6 +12,7 @@ from tracegraph.vocabulary.mechanisms import MECHANISMS
 
 _ROW = re.compile(r"^(thread|stream|sync row of stream) (-?\d+)\s{2,}(.+?)\s{2,}(-?[\d.]+)–([\d.]+)$")
 _REPEATED = re.compile(r"^(\d+) times, every ([\d.]+) µs:$")
+_OFF = {"could run": True, "waited": False}
 _CATEGORIES = {"annotation": "user_annotation", "frame": "python_function", "copy": "gpu_memcpy"}
 _NUMBERS = {"id": "correlation", "sequence": "sequence_number"}
 
@@ -77,6 +78,8 @@ def _row(written: re.Match[str], later_us: float, count_on: int) -> tiny.Row:
     row: tiny.Row = {"name": name, "tid": lane, "pid": "1" if kind == "thread" else "0"}
     for key, text_us in (("start_ns", written[4]), ("end_ns", written[5])):
         row[key] = round((float(text_us) + later_us) * 1000)
+    if name == "off the CPU":
+        return {**row, "category": tiny.OFF, "ready": next((_OFF[note] for note in notes), None)}
     if kind == "thread":
         row["category"] = "cuda_runtime" if re.match(r"(cuda|hip)[A-Z]", name) else "cpu_op"
     else:

@@ -210,6 +210,34 @@ def test_calls_into_the_system_wait_or_work_outside_of_calls_into_cuda(
     assert _lines(trace, "category", "name", "tid")[2:] == ["osrt read 5", "osrt_wait pthread_cond_wait 6"]
 
 
+@pytest.mark.parametrize(
+    ("state", "ready"), [(1, True), (2, False), (3, False), (0, None), (6, None), (None, None)]
+)
+def test_a_thread_is_off_the_cpu_from_the_row_that_takes_it_off_to_the_one_that_puts_it_back(
+    report: Report, tmp_path: Path, state: int | None, ready: bool | None
+) -> None:
+    """Rows have no order; what comes before a thread's first row and after its last is not known."""
+    for at, into, number in ((40, 1, 5), (33, 0, 5), (12, 1, 5), (60, 0, 5), (14, 1, 6), (20, 0, 6)):
+        report.add("SCHED_EVENTS", start=at, isSchedIn=into, globalTid=thread(number), threadState=state)
+    report.add("SCHED_EVENTS", start=35, isSchedIn=1, globalTid=thread(5, PROCESS + (1 << 24)))
+    trace, findings = _read(report, tmp_path)
+    off = [list(row.values()) for row in trace.off_cpu.to_pylist()]
+    assert off == [["1", "5", 33, 40, ready]]
+    assert findings["turn_untold"].count == 1 if ready is None else "turn_untold" not in findings
+    assert "turn_without_partner" not in findings
+
+
+def test_rows_of_turns_without_a_partner_say_nothing(report: Report, tmp_path: Path) -> None:
+    """A row that takes the thread off is missing, then one that puts it back; one row has no time."""
+    for at, into in ((10, 1), (20, 1), (30, 0), (40, 0), (50, 1), (None, 0), (60, 0)):
+        report.add("SCHED_EVENTS", start=at, isSchedIn=into, globalTid=thread(5), threadState=1)
+    trace, findings = _read(report, tmp_path)
+    assert [list(row.values())[2:] for row in trace.off_cpu.to_pylist()] == [[40, 50, True]]
+    assert findings["turn_without_partner"].count == 3
+    assert _read(report, tmp_path, ("SCHED_EVENTS.isSchedIn",))[0].off_cpu.num_rows == 0
+    assert _read(report, tmp_path, ("SCHED_EVENTS.globalTid",))[0].off_cpu.num_rows == 0
+
+
 def test_overhead_and_names_of_threads_and_devices(report: Report, tmp_path: Path) -> None:
     report.add(OVERHEAD, start=11, end=12, globalTid=thread(5), nameId=report.text("module loading"))
     report.add("PROFILER_OVERHEAD", start=1, end=2, globalTid=thread(5), nameId=report.text("start"))

@@ -1,14 +1,15 @@
-"""Threads that the scheduler held off the CPU: long stretches that begin and end with its ticks."""
+"""Threads that the scheduler held off the CPU: by its own rows, else by stretches from tick to tick."""
 
 from collections.abc import Sequence
 
 import pytest
 import tiny
-from tiny import Row, event
+from tiny import Row, call, event, kernel
 
 from tracegraph.ingest.causal.graph.invariants import check_model
+from tracegraph.ingest.causal.rules import POLICIES
 
-OFF = "(CPU turn of another thread)"
+OFF, ASLEEP = "(CPU turn of another thread)", "(thread not running)"
 TICK = 4000
 
 
@@ -69,3 +70,43 @@ def test_what_usually_lasts_so_long_is_work() -> None:
             ),
         )
     )
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_recorded_turns_count_whatever_is_open_and_silences_are_no_work(policy: str) -> None:
+    """Of a thread that waits inside a call the time stays with the call."""
+    model = tiny.model(
+        event("aten::mm", 0, 100),
+        call("cudaMalloc", 20, 80, 1),
+        event("aten::mm", 200, 300),
+        tiny.off_cpu(10, 30, ready=True),
+        tiny.off_cpu(40, 50, ready=False),
+        tiny.off_cpu(60, 65),
+        tiny.off_cpu(90, 150),
+        tiny.off_cpu(160, 170, ready=True),
+        tiny.off_cpu(500, 600, ready=True),
+        policy=policy,
+    )
+    check_model(model)
+    gaps = [name for name, kind in tiny.kinds(model).items() if kind == "gap"]
+    assert gaps == [
+        f"{OFF}@10",
+        f"{OFF}@20",
+        f"{ASLEEP}@100",
+        "(untraced CPU time)@150",
+        f"{OFF}@160",
+        "(untraced CPU time)@170",
+    ]
+
+
+def test_a_known_wait_explains_a_stretch_off_the_cpu() -> None:
+    rows = [call("cudaLaunchKernel", 0, 2, 1), kernel("k", 5, 90, 1), call("cudaDeviceSynchronize", 3, 95, 2)]
+    model = tiny.model(*rows, tiny.off_cpu(10, 20, ready=True))
+    assert not off(model)
+    assert "(waiting for GPU)@3" in tiny.kinds(model)
+
+
+def test_nothing_is_inferred_of_a_thread_whose_turns_are_recorded() -> None:
+    rows = busy_cpu(on_ticks())
+    assert off(tiny.model(*rows, tiny.off_cpu(100, 105, ready=True))) == [f"{OFF}@100"]
+    assert len(off(tiny.model(*rows, tiny.off_cpu(100, 105, ready=True, thread=2)))) == len(on_ticks())

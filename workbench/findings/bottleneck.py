@@ -37,6 +37,7 @@ OF_GAP: Mapping[str, Bottleneck] = {
     gaps.EARLIER_WORK: "unknown",
     gaps.LOST_WORK: "unknown",
     gaps.CPU_TURN: "turns",
+    gaps.NOT_RUNNING: "unrecorded",
     gaps.LAUNCH_LATENCY: "launch",
     gaps.STREAM_QUEUE: "gpu",
     gaps.WAITING_FOR_GPU: "synchronisation",

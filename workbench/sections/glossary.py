@@ -101,6 +101,9 @@ WORDS = {
     "slack": "By how much a segment could end later without making the window longer.",
     "step": "An iteration of training or serving, marked by the profiler, by an annotation, or by a server.",
     "straggler": "A rank that others wait for.",
+    "thread not running": (
+        "A stretch of a thread in which no event is open, and the system recorded that it did not run."
+    ),
     "untraced CPU time": "A stretch of a thread in which no event is open, and no rule says that it waits.",
     "warm-up": "The first steps of a recording, if they are far longer than the later ones.",
     "window": "From the first to the last moment that counts: what the critical path covers.",

@@ -17,7 +17,7 @@ from tracegraph.ingest.causal.graph.rendezvous import join_ranks, thread_waits
 from tracegraph.ingest.causal.graph.segments import build_segments, completions
 from tracegraph.ingest.causal.graph.solution import Solution
 from tracegraph.ingest.causal.rules import EVIDENCE, POLICIES, SHARED, apply
-from tracegraph.ingest.causal.rules.context import Context, Orders, Scene, find_context
+from tracegraph.ingest.causal.rules.context import Context, Scene, Stated, find_context
 from tracegraph.ingest.causal.rules.edges import Edges, Found
 from tracegraph.ingest.findings import Integrity
 
@@ -115,7 +115,7 @@ def build_model(
     lanes: Lanes,
     integrity: Integrity,
     cross_thread: str = EVIDENCE,
-    orders: Orders | None = None,
+    stated: Stated | None = None,
 ) -> RankModel:
     """Apply the rules of the causal model.
 
@@ -125,10 +125,10 @@ def build_model(
         Takes what is found odd.
     cross_thread
         The policy between threads, one of `rules.POLICIES`.
-    orders
-        What the file says of the order of GPU work.
+    stated
+        What the file says besides its events.
     """
-    context = find_context(events, lanes, integrity, orders)
+    context = find_context(events, lanes, integrity, stated)
     shared = apply(SHARED, context, Found())
     model = make_model(context, lambda policy: apply(POLICIES[policy], context, shared), cross_thread)
     return RankModel(**_fields(model))

@@ -28,6 +28,7 @@ from tracegraph.ingest.causal.rules.threads.collective_callers import collective
 from tracegraph.ingest.causal.rules.threads.collectives import collective_waits
 from tracegraph.ingest.causal.rules.threads.gil import gil_waits
 from tracegraph.ingest.causal.rules.threads.off_cpu import off_cpu
+from tracegraph.ingest.causal.rules.threads.recorded_turns import recorded_turns
 from tracegraph.ingest.causal.rules.threads.serialise import serialised
 from tracegraph.ingest.causal.rules.threads.wake_ups import resume
 from tracegraph.store.schema.node_labels import CROSS_THREAD_POLICIES
@@ -80,10 +81,11 @@ SHARED: tuple[Rule, ...] = (
 )
 """Rules of the GPU and of other ranks, which hold under every policy between threads."""
 
+_TURNS: tuple[Rule, ...] = (Adds(recorded_turns), Adds(off_cpu))
 _BETWEEN_THREADS: tuple[tuple[Rule, ...], ...] = (
-    (Adds(autograd), Adds(collective_callers), Adds(resume), Adds(gil_waits), Adds(off_cpu)),
-    (Adds(serialised), Adds(off_cpu)),
-    (Adds(off_cpu),),
+    (Adds(autograd), Adds(collective_callers), Adds(resume), Adds(gil_waits), *_TURNS),
+    (Adds(serialised), *_TURNS),
+    _TURNS,
 )
 POLICIES = dict(zip(CROSS_THREAD_POLICIES, _BETWEEN_THREADS, strict=True))
 """The rules that come after the shared ones, by name of the policy: `evidence` (recorded hand-overs, then

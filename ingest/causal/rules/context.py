@@ -1,6 +1,6 @@
 """What the rules of the causal model look at: events, and how ids, order and nesting relate them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -43,6 +43,36 @@ def no_orders() -> Orders:
 
 
 @dataclass(frozen=True)
+class OffCpu:
+    """Stretches in which a thread did not run, as the system recorded them; times in ns.
+
+    `ready`: whether the thread could have run. Else it waited for something, or that is not recorded.
+    """
+
+    lane: Ints
+    start: Ints
+    end: Ints
+    ready: Flags
+
+    def __len__(self) -> int:
+        return len(self.lane)
+
+
+def never_off_cpu() -> OffCpu:
+    """Make a table without rows."""
+    no = np.empty(0, dtype=np.int64)
+    return OffCpu(no, no, no, np.empty(0, dtype=bool))
+
+
+@dataclass(frozen=True)
+class Stated:
+    """What a file says besides its events: the order of GPU work, and when threads did not run."""
+
+    orders: Orders = field(default_factory=no_orders)
+    off_cpu: OffCpu = field(default_factory=never_off_cpu)
+
+
+@dataclass(frozen=True)
 class Scene:
     """What a graph is made on, besides edges: of one rank, or of all ranks of a job.
 
@@ -71,7 +101,7 @@ class Context(Scene):
     passes: Passes
     clock: GpuClock
     """What was added to the GPU rows, counted from the window's start."""
-    orders: Orders
+    stated: Stated
 
     @cached_property
     def missing(self) -> MissingWork:
@@ -99,8 +129,8 @@ class Context(Scene):
         return left_at(self.events, self.launches, self.lags, self.usual_work, self.done_before)
 
 
-def find_context(events: Events, lanes: Lanes, integrity: Integrity, orders: Orders | None = None) -> Context:
-    """Prepare the events of a rank for the rules; `orders` is what the file says of the order of GPU work.
+def find_context(events: Events, lanes: Lanes, integrity: Integrity, stated: Stated | None = None) -> Context:
+    """Prepare the events of a rank for the rules; `stated` is what the file says besides.
 
     Impossible times are clipped, events nested, calls matched with their work, clocks put right, and steps
     and phases found. `integrity` gets the findings on the way.
@@ -127,5 +157,5 @@ def find_context(events: Events, lanes: Lanes, integrity: Integrity, orders: Ord
         window=window,
         doubts=(find_doubts(gpu.events, lanes, gpu.launches),),
         clock=gpu.clock.at(window.start),
-        orders=no_orders() if orders is None else orders,
+        stated=Stated() if stated is None else stated,
     )

@@ -11,7 +11,7 @@ import numpy as np
 from tracegraph.ingest.array_tables import join_rows, select_rows
 from tracegraph.ingest.arrays import Flags, Floats, Ints
 from tracegraph.ingest.causal.events.events import NONE, Events
-from tracegraph.vocabulary.gaps import CPU_TURN, GAP_CODE, LOST_WORK, UNKNOWN
+from tracegraph.vocabulary.gaps import CPU_TURN, GAP_CODE, LOST_WORK, NOT_RUNNING, UNKNOWN
 from tracegraph.vocabulary.mechanisms import CODE, MECHANISMS
 
 GAP_OF_MECHANISM: Ints = np.array([GAP_CODE[m.gap] for m in MECHANISMS], dtype=np.int64)
@@ -55,13 +55,14 @@ def no_edges() -> Edges:
     return Edges(no, no, no, no, no, no, no, no, flags, np.empty(0))
 
 
-UNEXPLAINED, OFF_CPU, LOST = -1, -2, -3
-"""Stand for the mechanism of a stretch that no rule explains, of a stretch in which its thread did not run,
-and of a wait for work that is not in the file."""
+UNEXPLAINED, OFF_CPU, LOST, ASLEEP = -1, -2, -3, -4
+"""Stand for the mechanism of a stretch that no rule explains, of one in which its thread could run and did
+not, of a wait for work that is not in the file, and of a silence in which the thread did not run."""
 GAP_OF_STRETCH = {
     UNEXPLAINED: GAP_CODE[UNKNOWN],
     OFF_CPU: GAP_CODE[CPU_TURN],
     LOST: GAP_CODE[LOST_WORK],
+    ASLEEP: GAP_CODE[NOT_RUNNING],
 }
 """The names of such stretches: gaps that keep their length in a replay."""
 
@@ -70,8 +71,9 @@ GAP_OF_STRETCH = {
 class Waits:
     """Stretches in which a thread waits: inside `event`, or, if that is -1, in everything but operators.
 
-    `mechanism`: position in `MECHANISMS`; or `UNEXPLAINED` if it may be work as well, `OFF_CPU` or `LOST`,
-    which are gaps that keep their length in a replay. `recorded`: as of the edges that end them.
+    `mechanism`: position in `MECHANISMS`; or `UNEXPLAINED` if it may be work as well, or one of the
+    other numbers in `GAP_OF_STRETCH`, which are gaps that keep their length in a replay. `recorded`: as of
+    the edges that end them.
     """
 
     lane: Ints

@@ -8,6 +8,7 @@ import numpy as np
 from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.causal.events.events import NONE
 from tracegraph.ingest.readers.event_rows import EventRows, join_texts
+from tracegraph.ingest.readers.nsight.payloads import read_messages, read_schemas
 from tracegraph.ingest.readers.nsight.report import RANGES, Report, thread_of
 from tracegraph.ingest.text_columns import TextColumn, text_column
 from tracegraph.vocabulary.categories import Role, names_of
@@ -35,19 +36,21 @@ _ENGINE = re.compile(r"autograd::engine::|\w+Backward\d*$")
 def read_annotations(report: Report) -> tuple[list[EventRows], dict[str, int]]:
     """Read the ranges, and count the moments, which have no duration: {"i": their number}.
 
-    A range of a library's domain has the domain before its name. A range that ends on another thread than it
-    began on stays on the thread that began it.
+    A range of a library's domain has the domain before its name. What NCCL's ranges carry is stated with
+    them. A range that ends on another thread than it began on stays on the thread that began it.
     """
-    rows = report.rows(
-        RANGES, "globalTid", ("start", "end", "eventType", "globalTid", "textId", "domainId"), ("text",)
-    )
+    schemas = read_schemas(report)
+    numbers = ("start", "end", "eventType", "globalTid", "textId", "domainId")
+    rows = report.rows(RANGES, "globalTid", numbers, ("text",), ("binaryData",) if schemas else ())
     kind = rows["eventType"]
     text = _own_or_shared(rows.texts["text"], report.names(rows["textId"]), rows["textId"])
     chosen = np.isin(kind, _OF_RANGES)
     name = _with_domains(text, rows["domainId"], kind == _DOMAIN)
     pid = np.full(rows.count, report.pid)
+    thread = thread_of(rows["globalTid"])
+    messages = read_messages(report, schemas, rows, text) if schemas else ({}, {})
     found = EventRows(
-        _ANNOTATION, name, rows["start"], rows["end"], pid, thread_of(rows["globalTid"]), open_end=True
+        _ANNOTATION, name, rows["start"], rows["end"], pid, thread, *messages, open_end=True
     ).take(chosen)
     marks = int((kind == _MARK).sum())
     return _operators(found), {"i": marks} if marks else {}
@@ -91,8 +94,12 @@ def _operators(ranges: EventRows) -> list[EventRows]:
     operators = replace(
         named,
         category=_RUN,
-        numbers={"sequence_number": sequence[codes], "forward_thread": backward[codes]},
-        texts={"shapes": text_column(codes, shapes)},
+        numbers={
+            **named.numbers,
+            "sequence_number": sequence[codes],
+            "forward_thread": backward[codes],
+        },
+        texts={**named.texts, "shapes": text_column(codes, shapes)},
     )
     return [named.take(~chosen), operators.take(chosen)]
 

@@ -26,6 +26,7 @@ from tracegraph.ingest.readers.nsight.report import (
     SYSTEM_CALLS,
     Report,
 )
+from tracegraph.ingest.readers.nsight.scheduling import read_off_cpu
 from tracegraph.ingest.readers.nsight.system_calls import read_system_calls
 from tracegraph.ingest.readers.perfetto_text import draw_only_part
 from tracegraph.ingest.readers.source_file import SourceFile
@@ -106,6 +107,7 @@ def _read_process(source: SourceFile, process: int, alone: bool, integrity: Inte
         world_size=standing.size,
         part="" if alone else str(report.pid),
         clock=read_clock(report, source.sha256),
+        off_cpu=read_off_cpu(report),
     )
 
 

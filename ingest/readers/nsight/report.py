@@ -26,6 +26,7 @@ KERNELS, COPIES, SETS, GRAPHS, CALLS, SYNCS, RECORDS, OVERHEADS = (
 )
 RANGES, SYSTEM_CALLS, TOOL_OVERHEADS = "NVTX_EVENTS", "OSRT_API", "PROFILER_OVERHEAD"
 ALLOCATIONS = "CUDA_GPU_MEMORY_USAGE_EVENTS"
+TURNS = "SCHED_EVENTS"
 OF_GPU = (KERNELS, COPIES, SETS, GRAPHS)
 """Tables of the work of GPUs."""
 Owner = Literal["globalPid", "globalTid"]
@@ -46,13 +47,24 @@ class Report:
         """The number that the system gave to the process."""
         return self.process >> _THREAD_BITS & _THREAD
 
-    def rows(self, table: str, owner: Owner, numbers: tuple[str, ...], texts: tuple[str, ...] = ()) -> Rows:
+    def rows(
+        self,
+        table: str,
+        owner: Owner,
+        numbers: tuple[str, ...],
+        texts: tuple[str, ...] = (),
+        blobs: tuple[str, ...] = (),
+    ) -> Rows:
         """Read the rows of the process; none if the table is absent, or lacks the column of its owner.
 
-        `owner`: the column that says whose each row is.
+        `owner`: the column that says whose each row is. `blobs`: columns of bytes, read as digits.
         """
-        where = f'"{owner}" & {~_THREAD} = {self.process}' if self.database.has(table, owner) else "0"
-        return self.database.read(table, numbers, texts, where)
+        where = self.is_own(owner) if self.database.has(table, owner) else "0"
+        return self.database.read(table, numbers, texts, where, blobs)
+
+    def is_own(self, owner: Owner) -> str:
+        """Return the condition in SQL for the rows of the process."""
+        return f'"{owner}" & {~_THREAD} = {self.process}'
 
     def names(self, ids: Ints) -> TextColumn:
         """Find the texts of ids; None where there is no such text."""

@@ -14,11 +14,11 @@ from tracegraph.ingest.what_if.graph.subtrees import held_by
 from tracegraph.ingest.what_if.predictions.predict import Predictor, predictor_of
 from tracegraph.vocabulary.categories import GAP, Role, has_role
 from tracegraph.vocabulary.common_names import common_name
-from tracegraph.vocabulary.gaps import GAP_NAMES, NOT_IN_FILE, UNKNOWN, UNTRACED_CPU
+from tracegraph.vocabulary.gaps import GAP_NAMES, NOT_IN_FILE, NOT_RUNNING, UNKNOWN, UNTRACED_CPU
 from tracegraph.vocabulary.python_frames import MODULE, SCRIPT, is_library
 from tracegraph.vocabulary.step_names import STEP_PREFIX
 
-_NO_REASON = (UNKNOWN, UNTRACED_CPU, *NOT_IN_FILE)
+_NO_REASON = (UNKNOWN, UNTRACED_CPU, NOT_RUNNING, *NOT_IN_FILE)
 # Names and waits that are listed at most, and kinds of frames that are looked at for names.
 _ITEMS, _WAITS, _CANDIDATES = 6, 3, 40
 # Shares (0..1) of the path: the least that is listed, and the one from which on a name stands for the whole

@@ -2,9 +2,8 @@
 
 import numpy as np
 
-from tracegraph.ingest.causal.rules.context import Context, Orders
+from tracegraph.ingest.causal.rules.context import Context
 from tracegraph.ingest.causal.rules.edges import Found, make_edges, on_gpu
-from tracegraph.ingest.trace import TraceFile
 from tracegraph.vocabulary.mechanisms import OPERATION_ORDER
 
 _NOISE_NS = 10_000_000
@@ -15,17 +14,6 @@ _LIKELY = 0.9
 """The confidence for what times alone tell, an estimate: no simulated job has operation logs."""
 
 
-def read_orders(trace: TraceFile) -> Orders:
-    """Find the events that a file says follow each other."""
-    index = trace.events["source_index"].to_numpy()
-    by_index = np.argsort(index)
-    cause, effect = (
-        by_index[np.searchsorted(index, trace.orders[side].to_numpy(), sorter=by_index)]
-        for side in ("cause", "effect")
-    )
-    return Orders(cause, effect, trace.orders["stated"].to_numpy())
-
-
 def operation_order(context: Context, _: Found) -> Found:
     """Let work of a worker begin when the work of its other queues that it follows has ended.
 
@@ -34,7 +22,7 @@ def operation_order(context: Context, _: Found) -> Found:
     before that ended, did not wait for it. A receive is launched behind the computation before the one that
     needs it in many schedules, but not in all: it follows that one if it begins within 1 ms of its end.
     """
-    events, orders = context.events, context.orders
+    events, orders = context.events, context.stated.orders
     start, end = events.start[orders.effect], events.end[orders.cause]
     near = np.abs(start - end) <= np.where(orders.stated, _NOISE_NS, _NEAR_NS)
     chosen = (events.start[orders.cause] <= start) & (near | (orders.stated & (end <= start)))

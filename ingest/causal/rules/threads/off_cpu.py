@@ -6,8 +6,6 @@ import numpy as np
 
 from tracegraph.ingest.array_tables import select_rows
 from tracegraph.ingest.arrays import Flags, Floats, Ints
-from tracegraph.ingest.causal.events.callstack import CallStack
-from tracegraph.ingest.causal.events.events import Events
 from tracegraph.ingest.causal.launches.usual_work import median_by_name
 from tracegraph.ingest.causal.rules.context import Context
 from tracegraph.ingest.causal.rules.edges import OFF_CPU, UNEXPLAINED, Found, Waits
@@ -45,10 +43,11 @@ def off_cpu(context: Context, found: Found) -> Found:
     count that last three times as long as usual for the open event, and 1 ms longer. If these begin up to
     60 µs before such ticks and end up to 60 µs after them far more often than by chance (with one phase in
     the whole file, in events of several names), the ones that do were held off the CPU, whatever was open.
-    Stretches with a known wait are explained already.
+    Stretches with a known wait are explained already. Where a thread's turns are recorded,
+    none is inferred.
     """
     events = context.events
-    lane, start, end, event, usual = _unusual(events, context.stack, found.waits)
+    lane, start, end, event, usual = _unusual(context, found.waits)
     name = np.append(events.name.codes, -1)[event]
     hits = min((_find_phase(start, end, name, tick) for tick in _TICKS_NS), key=lambda found: found.chance)
     chosen = hits.begins | hits.ends
@@ -59,8 +58,9 @@ def off_cpu(context: Context, found: Found) -> Found:
     return Found(waits=select_rows(waits, chosen))
 
 
-def _unusual(events: Events, stack: CallStack, known: Waits) -> tuple[Ints, Ints, Ints, Ints, Ints]:
+def _unusual(context: Context, known: Waits) -> tuple[Ints, Ints, Ints, Ints, Ints]:
     """Find stretches far longer than usual for their name: lane, start, end, event and usual length."""
+    events, stack = context.events, context.stack
     lasted = stack.piece_end - stack.piece_start
     name = np.append(events.name.codes, -1)[stack.piece_event]
     long = np.flatnonzero(lasted >= _SHORTEST_NS)
@@ -70,6 +70,7 @@ def _unusual(events: Events, stack: CallStack, known: Waits) -> tuple[Ints, Ints
     stretches = Spans(stack.piece_lane[long], stack.piece_start[long], stack.piece_end[long])
     told = select_rows(known, known.mechanism != UNEXPLAINED)
     free = covered(stretches, Spans(told.lane, told.start, told.end)) == 0
+    free &= ~np.isin(stretches.group, context.stated.off_cpu.lane)
     long, usual = long[free], usual[free]
     pieces = stack.piece_lane, stack.piece_start, stack.piece_end, stack.piece_event
     lane, start, end, event = (column[long] for column in pieces)
