@@ -27,7 +27,8 @@ _MOST_STEPS = 400
 """How many coarse steps the search for the drift takes at most, both directions together. A step changes the
 lags by a quarter of `_NEAR_NS` over the whole span, so the drift is bounded by ±250 µs in all, too."""
 _BETTER = 1.2
-"""A drift is kept if it scores a fifth better than no drift at all."""
+"""A drift is kept if it scores a fifth better than no drift at all: of so many slopes noise makes one score a
+little better."""
 _PARTS, _PER_PART = 32, 64
 """The fit takes the 64 shortest lags of each of 32 equal parts of the time: only short lags bear on the
 edges, every part counts, and the cost has a bound."""
@@ -36,7 +37,8 @@ _LEAST_PAIRS = 8
 _USUAL_RETURN_NS = 4_000
 """How long it usually takes from the end of awaited work to the return of the call that waits."""
 _FURTHEST_APART_NS = -15_000
-"""How far the edges of launches and returns may contradict each other; beyond that no clock is put right."""
+"""How far the edges of launches and returns may contradict each other, since both are noisy; beyond that the
+lags are no clock's, and none is put right."""
 
 
 @dataclass(frozen=True)
