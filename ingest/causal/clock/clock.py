@@ -22,21 +22,23 @@ _AGAINST = 0.5
 """What a lag below an edge counts against it: less than a lag on the edge counts for it, because wrong pairs
 (ids used again, guessed streams) fall below."""
 _LARGEST_DRIFT = 300e-6
-"""The largest drift that is searched: 300 ppm."""
+"""The largest drift that is searched: 300 ppm, since quartz oscillators keep within about 100 ppm each."""
 _MOST_STEPS = 400
 """How many coarse steps the search for the drift takes at most, both directions together. A step changes the
 lags by a quarter of `_NEAR_NS` over the whole span, so the drift is bounded by ±250 µs in all, too."""
 _BETTER = 1.2
-"""A drift is kept if it scores a fifth better than no drift at all."""
+"""A drift is kept if it scores a fifth better than no drift at all: of so many slopes noise makes one score a
+little better."""
 _PARTS, _PER_PART = 32, 64
 """The fit takes the 64 shortest lags of each of 32 equal parts of the time: only short lags bear on the
 edges, every part counts, and the cost has a bound."""
 _LEAST_PAIRS = 8
-"""With fewer pairs no drift is looked for."""
+"""With fewer pairs no drift is looked for: a line through a few lags follows their noise."""
 _USUAL_RETURN_NS = 4_000
 """How long it usually takes from the end of awaited work to the return of the call that waits."""
 _FURTHEST_APART_NS = -15_000
-"""How far the edges of launches and returns may contradict each other; beyond that no clock is put right."""
+"""How far the edges of launches and returns may contradict each other, since both are noisy; beyond that the
+lags are no clock's, and none is put right."""
 
 
 @dataclass(frozen=True)
@@ -98,6 +100,7 @@ def _find_drift(sides: _Sides) -> float:
         return 0.0
     step = _NEAR_NS / 4 / span
     count = int(min(_LARGEST_DRIFT / step, _MOST_STEPS / 2))
+    # A coarse search, then one of ten times its resolution around the best step, one step to both sides.
     coarse = max((np.arange(-count, count + 1) * step).tolist(), key=sides.score)
     best = max((coarse + np.arange(-10, 11) * step / 10).tolist(), key=sides.score)
     return float(best) if sides.score(best) > _BETTER * sides.score(0.0) else 0.0

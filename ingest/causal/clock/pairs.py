@@ -13,7 +13,7 @@ from tracegraph.ingest.causal.launches.launches import Launches, nearest_on_thre
 from tracegraph.vocabulary.categories import Role
 
 _ENOUGH = 8
-"""With this many waits whose stream is known, guessed ones are left out."""
+"""With this many waits whose stream is known, guessed ones are left out: as many lags show an edge."""
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from tracegraph.ingest.causal.launches.doubts import Doubts
 from tracegraph.vocabulary.gaps import BUSY_GPU, GAP_CODE, LOST_WORK, UNKNOWN
 
 _MOST = 0.5
-"""The highest confidence of what rests on something that the file lacks."""
+"""The highest confidence of what rests on something that the file lacks: it may as well be wrong."""
 _OPEN = [GAP_CODE[UNKNOWN], GAP_CODE[BUSY_GPU]]
 """Names of gaps that no rule explains."""
 

@@ -24,11 +24,13 @@ from tracegraph.vocabulary.gaps import (
 from tracegraph.vocabulary.runtime_calls import WAITING
 
 _SHORTEST_NS = 200_000
-"""The shortest pause of a device that may be another process's turn, and how long work must have waited."""
+"""The shortest pause of a device that may be another process's turn, and how long work must have waited:
+far more than a launch or a queue takes, and less than a GPU's time slice, which lasts milliseconds."""
 _LEAST_PAUSES = 5
-"""How many such pauses a device must have."""
+"""How many such pauses a device must have, so that their lengths can be seen to agree."""
 _SPREAD = 0.05
-"""How far their quartiles may lie apart at most, as a share of the median."""
+"""How far their quartiles may lie apart at most, as a share of the median: turns are of one length, pauses of
+a program are not."""
 _ALIKE = 0.1
 """How far from the median a pause may be to count, as a share of it."""
 _BUSY = 0.9

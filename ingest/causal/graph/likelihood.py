@@ -27,7 +27,11 @@ _CLOSE_NS = 20_000
 _LONGEST_NS = 50_000
 """The longest lag that is a sample: a longer one has another reason than a launch or a queue."""
 _LEAST_SAMPLES = 12
-"""With fewer samples the prior is added."""
+"""With fewer samples the prior is added: the spread comes from quartiles, and twelve leave three in a
+quarter."""
+_FINE_NS, _COARSE_NS = 50, 500
+"""What is added to each lag, so that a lag of 0 has a logarithm, too: half of a microsecond if the file
+writes whole ones, since a lag is known no better, else a little that is far below any lag."""
 _PRIOR = 0.4 + 0.3 * np.array([-1.1, -0.4, 0.0, 0.4, 1.1])
 """Stands in for the samples of a rule seen too seldom: logarithms of the ratio of lags to the rule's usual
 one, which is a low quantile, so that most are positive."""
@@ -178,7 +182,7 @@ def _fit(
 ) -> dict[int, _Lags]:
     """Fit the lags of each rule to its clear cases, with a prior around its usual lag if these are few."""
     alone = _clear_winners(segments, cause, effect) & (gap <= _LONGEST_NS)
-    resolution = 50 if (gap[runs] % 1000).any() else 500
+    resolution = _FINE_NS if (gap[runs] % 1000).any() else _COARSE_NS
     fits = {}
     for rule in _RULES:
         mine = runs & (mechanism == rule)

@@ -22,6 +22,9 @@ from tracegraph.vocabulary.runtime_calls import WAITING_FREES
 
 _ALL_STREAMS = -1
 """The stream number of a cuda_sync row that stands for all streams of its device."""
+_NAMED, _UNNAMED = 0.98, 0.8
+"""Confidences: of a call that waits for a stream or the only device by its very name, and of one that may
+wait for another device or an earlier event, or that waits beside what it is made for (docs/rules.md)."""
 LATE_NS = 10_000
 """By how much awaited work may end after the return of its call only because clocks disagree."""
 SLIGHT = 10
@@ -149,7 +152,7 @@ def find_host_waits(
         calls = np.flatnonzero(chosen)
         work = _likely_work(events, launches, streams, calls, late_ends(events, calls, moved[calls]))
         of_stream = mechanism == STREAM_SYNCHRONIZE
-        confidence = 0.98 if of_stream else 0.8
+        confidence = _NAMED if of_stream else _UNNAMED
         certain = only and of_stream
         collect.add(mechanism, calls, work, recorded=False, certain=certain, confidence=confidence)
     _blocking_copies(collect, launches)
@@ -169,7 +172,7 @@ def _device_waits(collect: _Collector, mechanism: str, calls: Ints) -> None:
         chosen = calls[(mine == of_lane) | (mine == NONE)]
         work = streams.last_queued(lane, events.start[chosen])
         certain = only and mechanism == DEVICE_SYNCHRONIZE
-        confidence = 0.98 if certain else 0.8
+        confidence = _NAMED if certain else _UNNAMED
         collect.add(mechanism, chosen, work, recorded=False, certain=certain, confidence=confidence)
 
 
@@ -264,4 +267,4 @@ def _blocking_copies(collect: _Collector, launches: Launches) -> None:
         & (events.end[work] <= events.end[call])
         & (events.start[work] >= events.start[call])
     )
-    collect.add(BLOCKING_COPY, call[chosen], work[chosen], recorded=False, certain=False, confidence=0.8)
+    collect.add(BLOCKING_COPY, call[chosen], work[chosen], recorded=False, certain=False, confidence=_UNNAMED)

@@ -23,7 +23,8 @@ LONG_LAG_NS = 50_000
 REACH_NS = 20_000
 """How long after the end of work on another stream a stream goes on because of it at most."""
 _LOW = 0.05
-"""The quantile of lags that is taken for the usual one."""
+"""The quantile of lags that is taken for the usual one: low, since waits only lengthen lags, but not the
+least lag, which may be an error of the clock."""
 _ENOUGH_GAPS = 20
 """With fewer gaps a stream gets the usual gap of all streams: the least of a few may be far above it."""
 

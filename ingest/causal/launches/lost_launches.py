@@ -9,7 +9,7 @@ from tracegraph.ingest.causal.events.events import Events
 from tracegraph.vocabulary.categories import Role
 
 _FEWEST_CALLS = 10
-"""With fewer calls nothing is said about how ids grow."""
+"""With fewer calls nothing is said about how ids grow: their order may be chance."""
 _FALLING = 0.01
 """Ids grow with time if at most this share of the steps from one id to the next goes back in time."""
 

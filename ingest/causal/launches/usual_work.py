@@ -13,7 +13,8 @@ from tracegraph.ingest.causal.launches.launches import Lags, Launches
 _FEWEST = 3
 """A name with fewer clear calls gets the figure of all launching calls."""
 _LOW, _SAME_KIND = 0.05, 4
-"""Calls of up to four times the 5 % quantile count as those that nothing held."""
+"""Calls of up to four times the 5 % quantile count as those that nothing held: calls of one name differ by
+what they launch, but one that waits lasts as long as other work."""
 Codes = npt.NDArray[np.signedinteger[Any]]
 
 

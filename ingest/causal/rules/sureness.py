@@ -5,11 +5,11 @@ import numpy as np
 from tracegraph.ingest.arrays import Flags, Floats, Ints
 
 MOST_SURE = 0.98
-"""The highest confidence that is given."""
+"""The highest confidence that is given: what is inferred is never certain, however often it repeats."""
 LEAST_SURE = 0.5
-"""The least confidence with which an edge or a pair is made."""
+"""The least confidence with which an edge or a pair is made: below it, that there is none is likelier."""
 _PRIOR_CASES = 2
-"""For how many cases the prior counts."""
+"""For how many cases the prior counts, so that one case decides little: it moves a prior of .5 to .67."""
 
 
 def share_for(for_it: Ints | Floats, cases: Ints | Floats, prior: float | Floats) -> Floats:

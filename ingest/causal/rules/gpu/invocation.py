@@ -12,7 +12,7 @@ def invocation(context: Context, _: Found) -> Found:
 
     The arrival counts from the call's end, or from its start if the work started inside the call. Work that
     seems to start before its call (a clock error) keeps the edge, from the moment of its own start, with a
-    confidence of 0.9 instead of 1.
+    confidence of 0.9 instead of 1: the id is stated, but one of the times is wrong.
     """
     events, lags = context.events, context.lags
     work = np.flatnonzero(context.launches.call >= 0)

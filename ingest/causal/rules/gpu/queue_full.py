@@ -12,11 +12,15 @@ from tracegraph.vocabulary.mechanisms import QUEUE_FULL
 _TIMES_USUAL, _LONGER_NS = 2, 5_000
 """A call is long if it lasts `_TIMES_USUAL` its usual work, and `_LONGER_NS` longer than it."""
 _LEAST_CALLS = 8
-"""How many calls must agree on the depth of the queue."""
+"""How many calls must agree on the depth of the queue, so that a few calls that are long for another
+reason make none."""
 _SHARE = 0.5
 """Which share of the long calls must agree on it."""
 _LEAST_DEPTH = 8
-"""The least depth that is believed of a queue."""
+"""The least depth that is believed of a queue: drivers let hundreds of launches wait, so a few are chance."""
+_NEARLY_ALL = 0.99
+"""Which share of launches must return with no more work ahead of theirs than the queue holds: one in a
+hundred may stand in the wrong place, since times are noisy."""
 _CONFIDENCE = 0.95
 """The confidence of these edges."""
 
@@ -65,7 +69,7 @@ def _held(events: Events, launches: Launches, queue: Ints, usual: Ints) -> tuple
     if depth < _LEAST_DEPTH or agree.sum() < max(_LEAST_CALLS, _SHARE * long.sum()):
         return nothing, nothing
     # If launches return with more works ahead of theirs, a queue of that depth is not what held the others.
-    if np.quantile(pending, 0.99) > depth + 1:
+    if np.quantile(pending, _NEARLY_ALL) > depth + 1:
         return nothing, nothing
     made_room = queue[np.maximum(place - depth, 0)]
     room_at = events.end[made_room]

@@ -174,7 +174,7 @@ def _judge(
     latest = np.where(possible, end, NONE).max(axis=1, keepdims=True)
     decisive = possible & (end == latest) & (end > arrival[:, None])
     at_once = decisive & (start - end <= REACH_NS)
-    # As many starts as come a bit later come at once by chance.
+    # As many starts as come a bit later come at once by chance; that time is four times as long.
     later = decisive & ~at_once & (start - end <= 5 * REACH_NS)
     share = _shares(events, groups, lanes, at_once - later / 4, contradicted, known)
     # A start right after an end by chance: the rarer, the longer the other causes had arrived.

@@ -14,7 +14,8 @@ from tracegraph.ingest.causal.launches.launches import Launches
 from tracegraph.vocabulary.categories import Role
 
 SHORTEST_SILENCE_NS = 100_000
-"""The shortest stretch without anything recorded in which rules look for a wait."""
+"""The shortest stretch without anything recorded in which rules look for a wait: between recorded calls
+Python works for tens of microseconds without a row."""
 NEVER = np.iinfo(np.int64).max
 """Stands for the length of the pause after the last event of a thread, ns."""
 _OF_SYSTEM = (Role.SYSTEM_CALL, Role.SYSTEM_WAIT, Role.OVERHEAD)
