@@ -34,7 +34,7 @@ def find_traces(sizes: list[str], recorded: Path, oracle: Path, place: Path) -> 
         else:
             click.echo(f"no recorded trace of {size} events: {path} is absent; name its folder with --traces")
         if (oracle / "synth_kineto.py").exists():
-            found.append(Trace("simulated", size, _simulate(oracle, place, size)))
+            found.append(Trace("simulated", size, simulated(oracle, place, size)))
         else:
             click.echo(
                 f"no simulated trace of {size} events: {oracle} has no synth_kineto.py; name it with --oracle"
@@ -42,7 +42,8 @@ def find_traces(sizes: list[str], recorded: Path, oracle: Path, place: Path) -> 
     return found
 
 
-def _simulate(oracle: Path, place: Path, size: str) -> Path:
+def simulated(oracle: Path, place: Path, size: str) -> Path:
+    """Make a simulated trace of one rank in a folder, unless it is there, and return its path."""
     made = place / f"simulated_{size}_rank0.json.gz"
     if not made.exists():
         program = oracle / "synth_kineto.py"

@@ -84,24 +84,24 @@ def measure(trace: Trace, place: Path, repeat: int) -> dict[str, Facts]:
     """Measure the stages of one trace, as medians by stage; the workspaces are removed."""
     found, stages = {}, _stages(SIZES[trace.size])
     for stage in (name for name in ALONE if name in stages):
-        runs = [run_stage(stage, trace.path, _fresh(place / "alone")) for _ in range(repeat)]
-        found[stage] = _medians(runs)
+        runs = [run_stage(stage, trace.path, fresh(place / "alone")) for _ in range(repeat)]
+        found[stage] = medians(runs)
         click.echo(f"{trace.name}: {stage} {found[stage]['cpu_s']:.2f} s of CPU", err=True)
     kept: dict[str, list[Facts]] = {stage: [] for stage in ("whole_way", *ON_SERVER)}
     for _ in range(repeat):
-        workspace = _fresh(place / "whole")
+        workspace = fresh(place / "whole")
         whole = run_stage("whole_way", trace.path, workspace)
         disk = sum(file.stat().st_size for file in workspace.rglob("*") if file.is_file())
         kept["whole_way"].append(whole | {"disk": disk})
-        _tracegraph(workspace, "start")
+        tracegraph(workspace, "start")
         try:
             for stage in (name for name in ON_SERVER if name in stages):
                 kept[stage].append(run_stage(stage, trace.path, workspace))
         finally:
-            _tracegraph(workspace, "stop")
+            tracegraph(workspace, "stop")
         click.echo(f"{trace.name}: whole way {whole['wall_s']:.1f} s", err=True)
     shutil.rmtree(place / "whole")
-    return found | {stage: _medians(runs) for stage, runs in kept.items() if runs}
+    return found | {stage: medians(runs) for stage, runs in kept.items() if runs}
 
 
 def _stages(events: int) -> tuple[str, ...]:
@@ -111,12 +111,14 @@ def _stages(events: int) -> tuple[str, ...]:
     return (*ALONE, *ON_SERVER) if events < _MOST_BOLT_EVENTS else (*ALONE, *ON_SERVER[:-1])
 
 
-def _fresh(place: Path) -> Path:
+def fresh(place: Path) -> Path:
+    """Remove a folder with all that is in it, and return its path."""
     shutil.rmtree(place, ignore_errors=True)
     return place
 
 
-def _tracegraph(workspace: Path, verb: str) -> None:
+def tracegraph(workspace: Path, verb: str) -> None:
+    """Start or stop the server of a workspace."""
     program = "from tracegraph.cli.main import main; raise SystemExit(main())"
     command: list[str | Path] = [
         sys.executable,
@@ -131,5 +133,6 @@ def _tracegraph(workspace: Path, verb: str) -> None:
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
 
 
-def _medians(runs: list[Facts]) -> Facts:
+def medians(runs: list[Facts]) -> Facts:
+    """Find the median of each fact of several runs."""
     return {name: statistics.median(run[name] for run in runs if name in run) for name in runs[0]}

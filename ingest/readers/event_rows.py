@@ -11,12 +11,10 @@ import pyarrow as pa
 from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.causal.events.events import NONE
 from tracegraph.ingest.findings import Integrity
-from tracegraph.ingest.readers.usable_rows import find_unusable
+from tracegraph.ingest.readers.usable_rows import LARGEST_NS, find_unusable
 from tracegraph.ingest.text_columns import TextColumn, text_column
 from tracegraph.ingest.trace import EVENT_NUMBERS, EVENT_SCHEMA, table_in
 
-_LARGEST = 1 << 61
-"""Times are brought between this and its negative, ns, so that no difference of two overflows."""
 _SECOND = 10**9
 _OF_ROWS = ("source_index", "start_ns", "end_ns")
 _NUMBERS = tuple(name for name in EVENT_NUMBERS if name not in _OF_ROWS)
@@ -135,8 +133,8 @@ def _times(parts: Sequence[EventRows], integrity: Integrity) -> tuple[Ints, Ints
 def _usable(start: Ints, end: Ints, inner: Ints, integrity: Integrity) -> Flags:
     """Flag the rows that can be placed in time, and count the others by reason."""
     has_start, has_end = start != NONE, end != NONE
-    begin = np.where(has_start, start, 0).clip(-_LARGEST, _LARGEST)
-    length = np.where(has_start & has_end, end.clip(-_LARGEST, _LARGEST) - begin, 0)
+    begin = np.where(has_start, start, 0).clip(-LARGEST_NS, LARGEST_NS)
+    length = np.where(has_start & has_end, end.clip(-LARGEST_NS, LARGEST_NS) - begin, 0)
     keep = np.ones(len(start), dtype=bool)
     for found in find_unusable((begin, has_start), (length, has_end), inner != NONE, keep):
         integrity.add(found.code, int(found.rows.sum()), found.what, found.share)

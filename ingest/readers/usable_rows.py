@@ -10,6 +10,8 @@ from tracegraph.ingest.findings import percent
 
 MAX_SPAN_NS = 30 * 24 * 3600 * 10**9
 """A longer duration, or distance from the median start, is a broken clock, not a trace: one month."""
+LARGEST_NS = 1 << 61
+"""Times are brought between this and its negative, so that no difference of two overflows."""
 _MOST_BYTES = 1 << 47
 """A size beyond this is a broken number: no address space is larger."""
 _MOST_TOGETHER = 2.0**62

@@ -11,8 +11,10 @@ from hypothesis import strategies as st
 from nsight_reports import CALL, KERNEL, PROCESS, Report, thread
 
 from tracegraph.base.errors import InputError
+from tracegraph.ingest.causal.rules.edges import OFF_CPU
 from tracegraph.ingest.findings import Finding, Integrity
 from tracegraph.ingest.limits import Limits
+from tracegraph.ingest.ranks.rank_part import understand
 from tracegraph.ingest.readers import read_trace
 from tracegraph.ingest.trace import TraceFile
 
@@ -161,6 +163,22 @@ def test_impossible_times_are_dropped_and_counted(
     report.add(KERNEL, start=start, end=end, **place, demangledName=1)
     trace, findings = _read(report.write(tmp_path / "report.sqlite"))
     assert (findings[code].count, trace.events.num_rows) == (1, 6)
+
+
+@pytest.mark.parametrize("start", [-(2**63) + 2, 5, 150, 2**63 - 5])
+def test_turns_at_any_time_harm_nothing(tmp_path: Path, start: int) -> None:
+    report = _launches(3)
+    for at, into in ((start, 0), (start + 2, 1), (2**63 - 1, 0), (-(2**63) + 7, 1)):
+        at_all = {"start": at, "isSchedIn": into, "globalTid": thread(5), "threadState": 1}
+        report.add("SCHED_EVENTS", **at_all)
+    trace, _ = _read(report.write(tmp_path / "report.sqlite"))
+    part = understand(trace, Integrity("report.sqlite"))
+    assert trace.events.num_rows == 6
+    waits = part.found["evidence"].waits
+    held = list(
+        zip(waits.start[waits.mechanism == OFF_CPU], waits.end[waits.mechanism == OFF_CPU], strict=True)
+    )
+    assert held == ([(start, start + 2)] if start in (5, 150) else [])
 
 
 def test_names_may_be_anything(tmp_path: Path) -> None:

@@ -1,10 +1,12 @@
 """The same run written as Kineto and as a report of Nsight Systems gives the same events and graph."""
 
+from collections import Counter
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
 
 import nsight_reports
+import pytest
 import tiny
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -16,6 +18,9 @@ from tracegraph.ingest.causal.graph.model import build_model
 from tracegraph.ingest.findings import Integrity
 from tracegraph.ingest.readers import read_trace
 from tracegraph.ingest.trace import EVENT_SCHEMA, TraceFile
+from tracegraph.ingest.what_if.graph.graph import graph_of
+from tracegraph.workbench.what_if.selection import select
+from tracegraph.workbench.what_if.selector import parse_selector
 
 _WAITS = {
     "cudaStreamSynchronize": "Stream Sync",
@@ -111,3 +116,53 @@ def test_the_graph_is_kineto_s_its_path_tiles_and_a_replay_is_exact(events: list
     for kind, found_edges in graph.relationships.items():
         assert found_edges.to_pylist() == same.relationships[kind].to_pylist(), kind
     check_all(build_model(*read_events(found), Integrity("report")))
+
+
+def _trained(waits_recorded: bool) -> nsight_reports.Report:
+    """Four steps with ranges of the user, without those of emit_nvtx: the engine's thread launches `bwd`."""
+    report = nsight_reports.Report()
+    queue = iter(range(1, 1000))
+
+    def launch(name: str, at: int, thread: int) -> None:
+        number = next(queue)
+        called = {"globalTid": nsight_reports.thread(thread), "nameId": report.text("cudaLaunchKernel_v7000")}
+        report.add(
+            nsight_reports.CALL, start=at, end=at + 3_000, eventClass=0, **called, correlationId=number
+        )
+        place = {"deviceId": 0, "contextId": 1, "streamId": 7, "globalPid": nsight_reports.PROCESS}
+        times = {"start": at + 5_000, "end": at + 9_000}
+        kernel = report.text(name)
+        report.add(nsight_reports.KERNEL, **times, **place, correlationId=number, demangledName=kernel)
+
+    main = {"globalTid": nsight_reports.thread(5)}
+    for begin in range(0, 4_000_000, 1_000_000):
+        for name, since, until in (("forward", 10, 290), ("backward", 300, 700), ("optimizer", 705, 890)):
+            times = {"start": begin + 1_000 * since, "end": begin + 1_000 * until}
+            report.add("NVTX_EVENTS", **times, **main, eventType=59, text=name, domainId=0)
+        if waits_recorded:
+            times = {"start": begin + 305_000, "end": begin + 690_000}
+            report.add("OSRT_API", **times, **main, nameId=report.text("pthread_cond_wait"))
+        for name, since, until, thread in (("fwd", 20, 280, 5), ("bwd", 310, 680, 6), ("step", 710, 880, 5)):
+            for at in range(since, until, 10):
+                launch(name, begin + 1_000 * at, thread)
+    return report
+
+
+@pytest.mark.parametrize("waits_recorded", [True, False])
+def test_a_backward_pass_of_another_thread_belongs_to_its_phase_and_to_the_range_around_it(
+    tmp_path: Path, waits_recorded: bool
+) -> None:
+    trace = read_trace(_trained(waits_recorded).write(tmp_path / "report.sqlite"), Integrity("report"))
+    model = build_model(*read_events(trace), Integrity("report"))
+    graph = graph_of(model)
+
+    def kernels(selector: str) -> dict[str, int]:
+        found = select(graph, parse_selector(f"{selector},category=kernel")).segments
+        return Counter(model.events.name[model.segments.event[found]])
+
+    for key in ("phase", "under"):
+        assert [kernels(f"{key}={name}") for name in ("forward", "backward", "optimizer")] == [
+            {"fwd": 104},
+            {"bwd": 148},
+            {"step": 68},
+        ], key

@@ -17,11 +17,12 @@ _OF_RANGES = (59, 60, 70)
 """The eventType of ranges: pushed and popped, started and ended, and pushed and popped in newer reports."""
 _MARK, _DOMAIN = 34, 75
 """The eventType of a moment, and of the row that names a domain."""
-_OPERATOR = re.compile(
-    r"(?P<name>.+?)(?:, seq = (?P<sequence>\d{1,18}))?(?P<number>, op_id = \d+)?"
+_NUMBERED = re.compile(
+    r"(?:, seq = (?P<sequence>\d{1,18}))?(?:, op_id = \d+)?"
     r"(?:, sizes = (?P<sizes>\[[\d\[\], ]*\]))?(?:, input_op_ids = .*)?"
 )
-"""What `torch.autograd.profiler.emit_nvtx` writes (getNvtxStr in PyTorch's sources).
+_NUMBER = re.compile(r", (?:seq|op_id) = \d")
+"""What `torch.autograd.profiler.emit_nvtx` writes behind a name (getNvtxStr in PyTorch's sources).
 
 An operator outside of autograd has no sequence number. So have the user's own `record_function`, which are
 numbered, too, and remain annotations.
@@ -58,6 +59,8 @@ def read_annotations(report: Report) -> tuple[list[EventRows], dict[str, int]]:
 
 def _own_or_shared(own: TextColumn, shared: TextColumn, ids: Ints) -> TextColumn:
     """Take each row's own text, else the one that its number stands for."""
+    if own.among(None).all():
+        return shared
     both = join_texts([own, shared])
     size = len(ids)
     return both.take(np.where(own.among(None) & (ids != NONE), np.arange(size) + size, np.arange(size)))
@@ -82,7 +85,8 @@ def _operators(ranges: EventRows) -> list[EventRows]:
     if not any(found):
         return [ranges]
     names = [
-        text if one is None else one["name"] for text, one in zip(ranges.name.values, found, strict=True)
+        text if one is None else one.string[: one.start()]
+        for text, one in zip(ranges.name.values, found, strict=True)
     ]
     is_operator = [one is not None and _is_operator(one) for one in found]
     chosen = ranges.name.matching(np.array(is_operator, dtype=bool))
@@ -105,10 +109,12 @@ def _operators(ranges: EventRows) -> list[EventRows]:
 
 
 def _made_by_torch(text: str) -> re.Match[str] | None:
-    """Take apart a text of emit_nvtx; None for any other."""
-    found = _OPERATOR.fullmatch(text)
-    return found if found and (found["sequence"] or found["number"]) else None
+    """Find what a text of emit_nvtx has behind its name; None for any other text."""
+    for number in _NUMBER.finditer(text, 1):
+        if found := _NUMBERED.fullmatch(text, number.start()):
+            return found
+    return None
 
 
 def _is_operator(found: re.Match[str]) -> bool:
-    return bool(found["sequence"] or _OF_LIBRARY.match(found["name"]))
+    return bool(found["sequence"] or _OF_LIBRARY.match(found.string, 0, found.start()))

@@ -1,7 +1,7 @@
 """Which processes of a report are ranks: those whose work ran on a GPU, among all that the machine ran."""
 
 from tracegraph.ingest.findings import Integrity
-from tracegraph.ingest.readers.nsight.report import CALLS, OF_GPU, RANGES, SYSTEM_CALLS
+from tracegraph.ingest.readers.nsight.report import CALLS, OF_GPU, RANGES, SYSTEM_CALLS, TURNS
 from tracegraph.ingest.readers.sqlite_file import Database, quoted
 
 _OF_THREADS = (CALLS, RANGES, SYSTEM_CALLS)
@@ -45,7 +45,7 @@ def _busiest(database: Database) -> list[int]:
 def _strangers(database: Database, chosen: list[int]) -> tuple[int, int]:
     """Count the rows of other processes, and these."""
     left, processes = 0, set()
-    for table in _OF_THREADS:
+    for table in (*_OF_THREADS, TURNS):
         if database.has(table, "globalTid"):
             query = f"SELECT {_OWNER} AS owner, count(*) FROM {quoted(table)} GROUP BY owner"
             others = [(owner, rows) for owner, rows in database.ask(query) if owner not in chosen]

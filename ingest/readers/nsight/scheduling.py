@@ -8,7 +8,7 @@ from tracegraph.ingest.causal.events.events import NONE
 from tracegraph.ingest.findings import percent
 from tracegraph.ingest.readers.event_rows import number_texts
 from tracegraph.ingest.readers.nsight.report import TURNS, Report, thread_of
-from tracegraph.ingest.readers.usable_rows import MAX_SPAN_NS
+from tracegraph.ingest.readers.usable_rows import LARGEST_NS, MAX_SPAN_NS
 from tracegraph.ingest.trace import OFF_CPU_SCHEMA, table_in
 
 _RUNNING = 1
@@ -31,16 +31,16 @@ def read_off_cpu(report: Report) -> pa.Table:
     order = usable[np.lexsort((is_in[usable], rows["start"][usable], thread[usable]))]
     if len(order) < 2:
         return OFF_CPU_SCHEMA.empty_table()
-    at, is_in, thread = rows["start"][order], is_in[order], thread[order]
+    at, is_in, thread = rows["start"][order].clip(-LARGEST_NS, LARGEST_NS), is_in[order], thread[order]
     same = thread[1:] == thread[:-1]
     unpaired = same & (is_in[1:] == is_in[:-1])
     message = "rows of turns on a CPU have no partner: whether the thread ran beside them is unknown"
     report.integrity.add("turn_without_partner", int(unpaired.sum()) + rows.count - len(usable), message)
-    length = at[1:].astype(np.float64) - at[:-1]
+    length = at[1:] - at[:-1]
     chosen = np.flatnonzero(same & ~is_in[:-1] & is_in[1:] & (length > 0) & (length <= MAX_SPAN_NS))
     state = rows["threadState"][order[chosen]]
     told = ~np.isin(state, _UNTOLD)
-    _state_untold(report, at[chosen + 1] - at[chosen], told)
+    _state_untold(report, length[chosen], told)
     columns = {
         "pid": number_texts(np.full(len(chosen), report.pid)).arrow(),
         "tid": number_texts(thread[chosen]).arrow(),

@@ -1,5 +1,7 @@
 """Stretches in which a thread did not run, as the system's scheduler recorded them."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from tracegraph.ingest.array_tables import expand_ranges, select_rows
@@ -19,7 +21,7 @@ def recorded_turns(context: Context, found: Found) -> Found:
     that has keeps it, since what a call waits for is part of the call. What overlaps a known wait is
     explained already.
     """
-    if not len(context.stated.off_cpu):
+    if not len(context.stated.off_cpu) or not len(context.stack.piece_start):
         return Found()
     lane, start, end, event, ready = _pieces(context.stack, context.stated.off_cpu, len(context.lanes.frame))
     told = select_rows(found.waits, found.waits.mechanism != UNEXPLAINED)
@@ -31,8 +33,10 @@ def recorded_turns(context: Context, found: Found) -> Found:
 
 def _pieces(stack: CallStack, off: OffCpu, lanes: int) -> tuple[Ints, Ints, Ints, Ints, Flags]:
     """Cut the stretches where the innermost open event changes: lane, start, end, that event, and `ready`."""
-    times = np.concatenate([stack.piece_start, stack.piece_end, off.start, off.end])
-    keys = Keys(int(times.min()), int(times.max()), lanes)
+    first_ns, last_ns = int(stack.piece_start.min()), int(stack.piece_end.max())
+    off = select_rows(off, (off.start < last_ns) & (off.end > first_ns))
+    off = replace(off, start=np.maximum(off.start, first_ns), end=np.minimum(off.end, last_ns))
+    keys = Keys(first_ns, last_ns, lanes)
     begins, ends = keys.of(stack.piece_lane, stack.piece_start), keys.of(stack.piece_lane, stack.piece_end)
     first = np.searchsorted(ends, keys.of(off.lane, off.start), "right")
     until = np.searchsorted(begins, keys.of(off.lane, off.end), "left")
