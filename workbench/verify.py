@@ -12,10 +12,9 @@ from tracegraph.base.errors import InputError
 from tracegraph.ingest.text_columns import read_texts, with_role
 from tracegraph.store.tables import GraphTables
 from tracegraph.vocabulary.categories import NOT_IN_LANES
-from tracegraph.vocabulary.common_names import common_name
+from tracegraph.vocabulary.common_names import common_name, without_address
 from tracegraph.vocabulary.step_names import STEP_PREFIX, counted_as
 from tracegraph.workbench.diff.significance import welch
-from tracegraph.workbench.text.names import without_address
 
 _SURE = 0.95
 """The confidence of the interval of the measured gain."""

@@ -243,6 +243,28 @@ def test_a_first_call_that_warms_up_is_left_out() -> None:
     assert gain_us(of, one) == 150_000
 
 
+def test_a_collective_on_a_thread_is_no_python() -> None:
+    # Both annotations hold no calls; the one is a loop in Python, the other gloo's transfer.
+    of = graph(
+        event("count", 0, 50, category="user_annotation"),
+        event("gloo:all_reduce", 50, 150, category="user_annotation"),
+    )
+    asked = Question(fixes=(("compile", "category=user_annotation"),), overhead="none")
+    assert answer(of, "run", asked).prediction.naive.gain_ns == 50_000
+
+
+def test_a_built_in_is_named_without_its_address() -> None:
+    name = "<built-in method to of Tensor object at 0x7f01>"
+    of = graph(
+        event(name, 0, 150_000, category="python_function"),
+        event(name, 200_000, 200_010, category="python_function"),
+        event("aten::mul", 200_010, 300_000),
+    )
+    (one,) = found(of, warm_up.FIX).values()
+    assert one.evidence.startswith("the first built-in to of Tensor of 2 takes 150 ms")
+    assert one.options == ("--remove", f"name={name}")
+
+
 def test_silences_of_the_host_end_at_once() -> None:
     of = graph(event("a", 0, 1_000), event("b", 1_100, 2_000), event("b", 6_000, 9_000))
     (one,) = found(of, silences.FIX).values()

@@ -6,17 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from itertools import zip_longest
 
+from tracegraph.vocabulary.common_names import without_address
 from tracegraph.workbench.text.cpp_differences import tell_apart
 from tracegraph.workbench.text.cpp_names import parse_function
 from tracegraph.workbench.text.text import ELLIPSIS, label
 
-_BUILT_IN = re.compile(
-    r"<(?P<kind>built-in|bound) (?:method|function) (?P<name>.*?)"
-    r"(?: of (?P<owner>.+?)(?: object)?)?(?: at 0x[0-9a-fA-F]+)?>",
-    re.DOTALL,
-)
 _IDENTIFIER = re.compile(r"\w+")
-_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+(?=>$)")
 _LONG, _HEAD = 200, 64
 """An identifier longer than `_LONG` characters shows `_HEAD` of them at its beginning.
 
@@ -37,7 +32,6 @@ The first `_COMPARED` characters of a name count, which is what reports show of 
 least `_SHORTEST` characters. From `_ALIKE` (0..1) on two spellings are alike. `_PARTS_A_NAME` alike parts of
 the same name leave room for others.
 """
-_PYBIND = re.compile(r"pybind11_builtins\.pybind11_detail_function_record_\w+")
 
 
 def readable(names: Iterable[str]) -> dict[str, str]:
@@ -76,17 +70,6 @@ def _without_addresses(names: Iterable[str]) -> dict[str, str]:
         for text, same in alike.items()
         for number, name in enumerate(same, start=1)
     }
-
-
-def without_address(name: str) -> str:
-    """Return the text of a built-in or of another object without where it is in memory, else the name."""
-    if not name.startswith("<") or not name.endswith(">"):
-        return name
-    found = _BUILT_IN.fullmatch(name)
-    if found is None:
-        return _ADDRESS.sub("", name)
-    owner = _PYBIND.sub("pybind11", found["owner"] or "")
-    return " ".join(filter(None, (found["kind"], found["name"], owner and f"of {owner}")))
 
 
 def _beginnings(names: Iterable[str]) -> dict[str, str]:

@@ -38,7 +38,8 @@ def _find(scene: Scene) -> Iterator[Candidate]:
             np.where(chosen & (segments.kind != WAIT) & with_reasons(segments), 0.0, 1.0),
             edit=unsync(graph, chosen),
         ),
-        evidence=f"{int(mine.sum()):,} calls of {', '.join(names)} take {told(int(lasting))}",
+        evidence=f"{int(mine.sum()):,} calls of {', '.join(names)}{scene.on_ranks(chosen)} take "
+        f"{told(int(lasting))}",
     )
 
 

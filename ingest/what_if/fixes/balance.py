@@ -8,6 +8,7 @@ from tracegraph.base.units import told
 from tracegraph.ingest.what_if.changes.between_ranks import has_host, transfers, without_stragglers
 from tracegraph.ingest.what_if.changes.change import Change
 from tracegraph.ingest.what_if.fixes.fix import Candidate, Fix, Scene
+from tracegraph.vocabulary.common_names import without_address
 
 
 def _find(scene: Scene) -> Iterator[Candidate]:
@@ -23,7 +24,8 @@ def _find(scene: Scene) -> Iterator[Candidate]:
     mine = np.flatnonzero((graph.lanes.rank[segments.lane] == late) & (more > 0))
     by_name = np.bincount(graph.calls.name.codes[segments.event[mine]], more[mine])
     name = str(graph.calls.name.values[int(by_name.argmax())])
-    where = "between the events of its steps" if name in {one.name for one in graph.steps} else f"in {name}"
+    is_step = name in {one.name for one in graph.steps}
+    where = "between the events of its steps" if is_step else f"in {without_address(name)}"
     place = "on its host" if has_host(graph) else "by itself"
     yield Candidate(
         selector=f"rank={late}",

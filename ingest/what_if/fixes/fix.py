@@ -12,6 +12,9 @@ from tracegraph.ingest.what_if.changes.edit import Edit
 from tracegraph.ingest.what_if.graph.graph import ReplayGraph
 from tracegraph.vocabulary.bounds import LEAST_GAIN
 
+_LISTED_RANKS = 3
+"""More ranks than this are counted rather than listed."""
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -46,6 +49,13 @@ class Scene:
     def least_ns(self) -> int:
         """The time that must be at stake for a fix to be worth a replay."""
         return round(LEAST_GAIN * self.window_ns)
+
+    def on_ranks(self, chosen: Flags | Ints) -> str:
+        """Write ` on rank 2` or ` on 4 ranks`, those of chosen segments; nothing if the run has one rank."""
+        ranks = self.graph.lanes.rank
+        if len(np.unique(ranks)) == 1:
+            return ""
+        return f" on {told_ranks(self.graph, self.graph.segments.lane[chosen])}"
 
     def names_on_path(self, among: Flags) -> Iterator[tuple[int, Flags, int]]:
         """Yield names with enough at stake among segments: code, segments, and their time on the path, ns."""
@@ -132,6 +142,14 @@ class Fix:
     option: tuple[str, ...] = ()
     unit: str = ""
     instead_of: tuple[str, ...] = ()
+
+
+def told_ranks(graph: ReplayGraph, lanes: Ints) -> str:
+    """Name the ranks of lanes, or count them if they are many."""
+    ranks = np.unique(graph.lanes.rank[lanes]).tolist()
+    if len(ranks) > _LISTED_RANKS:
+        return f"{len(ranks)} ranks"
+    return f"rank{'s' if len(ranks) > 1 else ''} {', '.join(map(str, ranks))}"
 
 
 def escaped(name: str) -> str:

@@ -13,6 +13,7 @@ from tracegraph.ingest.what_if.fixes.enclosing_operators import below_each, is_o
 from tracegraph.ingest.what_if.fixes.fix import Candidate, Fix, Scene, asked_for, escaped, made_in
 from tracegraph.ingest.what_if.graph.graph import ReplayGraph
 from tracegraph.ingest.what_if.graph.subtrees import held_by
+from tracegraph.ingest.what_if.graph.transfers import collective_events
 from tracegraph.vocabulary.categories import Role, names_of
 
 # Functions that are tried at most, the share (0..1) of Python's time from which on a function stands for the
@@ -27,10 +28,15 @@ def compiled(graph: ReplayGraph, chosen: Flags) -> Edit:
     """Remove the own time of Python frames in chosen segments.
 
     The own time of annotations goes, too: between the operators that they hold, Python runs without frames.
+    That of collectives on threads stays: it is a transfer.
     """
     edit = no_edit(len(graph.segments))
-    python = _python(graph) | _own_time(graph, graph.calls.of_role(Role.ANNOTATION))
-    return replace(edit, factor=np.where(chosen & python, 0.0, edit.factor))
+    return replace(edit, factor=np.where(chosen & _compiled(graph), 0.0, edit.factor))
+
+
+def _compiled(graph: ReplayGraph) -> Flags:
+    annotations = graph.calls.of_role(Role.ANNOTATION) & ~collective_events(graph)
+    return _python(graph) | _own_time(graph, annotations)
 
 
 def _python(graph: ReplayGraph) -> Flags:
@@ -56,17 +62,16 @@ def _find(scene: Scene) -> Iterator[Candidate]:
     own = np.array([is_own(str(name)) for name in frames.name.values])[frames.name.codes]
     own &= frames.category.among(*names_of(Role.FRAME))
     by_name = np.bincount(frames.name.codes[own], inclusive[own], len(frames.name.values))
-    tried = 0
+    taken, tried = np.where(_compiled(graph), scene.on_path_ns, 0), 0
     for code in np.argsort(-by_name, kind="stable").tolist():
         below = held_by(graph, frames.name.codes == code) >= 0
-        held = int(spent[below].sum())
         if by_name[code] < scene.least_ns or tried == _MOST:
             break
-        if held > _WHOLE * total:
+        if spent[below].sum() > _WHOLE * total:
             continue
         tried += 1
         name = str(frames.name.values[code])
-        selector = f"under={escaped(name)}"
+        selector, held = f"under={escaped(name)}", int(taken[below].sum())
         yield _candidate(graph, selector, below, f"{_OWN} below {name} takes {told(held)} of the path")
     evidence = f"{_OWN} takes {told(total)} of the path, {_most_of_it(graph, spent)}"
     yield _candidate(graph, f"category={names_of(Role.FRAME)[0]}", python, evidence)

@@ -6,15 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from tracegraph.base.units import told
-from tracegraph.ingest.arrays import Ints
 from tracegraph.ingest.causal.graph.segments import WORK
 from tracegraph.ingest.what_if.changes.change import Change
-from tracegraph.ingest.what_if.fixes.fix import Candidate, Fix, Scene
-from tracegraph.ingest.what_if.graph.graph import ReplayGraph
+from tracegraph.ingest.what_if.fixes.fix import Candidate, Fix, Scene, told_ranks
 from tracegraph.vocabulary.gaps import CPU_TURN, GAP_CODE, GPU_TURN, WAITING_FOR_GIL
-
-_LISTED_RANKS = 3
-"""More ranks than this are counted rather than listed."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +50,7 @@ def _find(scene: Scene) -> Iterator[Candidate]:
         if lengths.sum() < scene.least_ns:
             continue
         lanes = np.append(segments.lane[stretches], segments.lane[found.effect[lags]])
-        seen = kind.seen.format(ranks=_ranks(graph, lanes), count=len(lengths))
+        seen = kind.seen.format(ranks=told_ranks(graph, lanes), count=len(lengths))
         yield Candidate(
             selector=name,
             options=("--remove-wait", name),
@@ -65,13 +60,6 @@ def _find(scene: Scene) -> Iterator[Candidate]:
             title=kind.title,
             how=kind.how,
         )
-
-
-def _ranks(graph: ReplayGraph, lanes: Ints) -> str:
-    ranks = np.unique(graph.lanes.rank[lanes]).tolist()
-    if len(ranks) > _LISTED_RANKS:
-        return f"{len(ranks)} ranks"
-    return f"rank{'s' if len(ranks) > 1 else ''} {', '.join(map(str, ranks))}"
 
 
 FIX = Fix(

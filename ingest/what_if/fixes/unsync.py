@@ -65,20 +65,26 @@ def _find(scene: Scene) -> Iterator[Candidate]:
     selectors, whole = [], np.zeros(len(segments), dtype=bool)
     for name, spent, count in sums.itertuples():
         mine = wait[code == name]
+        where = scene.on_ranks(mine)
         chosen = _chosen(graph, int(name), mine)
         selector = (
             f"wait={SILENT_SYNCHRONIZE}" if name < 0 else f"name={escaped(graph.calls.name.values[name])}"
         )
         if name < 0:
-            evidence = f"{count:,} times a thread goes on as the GPU has caught up, {told(spent)} in all"
+            evidence = (
+                f"{count:,} times a thread{where} goes on as the GPU has caught up, {told(spent)} in all"
+            )
         else:
             longest = segments.event[mine[(segments.end - segments.start)[mine].argmax()]]
-            evidence = f"{count:,} calls wait {told(spent)} for the GPU{caller_of(graph, int(longest))}"
+            evidence = (
+                f"{count:,} calls{where} wait {told(spent)} for the GPU{caller_of(graph, int(longest))}"
+            )
         selectors.append(selector)
         whole |= chosen
         yield _candidate(graph, [selector], chosen, evidence)
     if len(selectors) > 1:
-        evidence = f"{int(sums['count'].sum()):,} waits for the GPU last {told(int(sums['sum'].sum()))}"
+        where, lasted = scene.on_ranks(whole), told(int(sums["sum"].sum()))
+        evidence = f"{int(sums['count'].sum()):,} waits{where} for the GPU last {lasted}"
         yield _candidate(graph, selectors, whole, evidence)
 
 

@@ -10,6 +10,7 @@ from tracegraph.ingest.causal.graph.segments import WAIT, WORK
 from tracegraph.ingest.what_if.changes.change import Change
 from tracegraph.ingest.what_if.fixes.fix import Candidate, Fix, Scene, escaped
 from tracegraph.vocabulary.categories import Role
+from tracegraph.vocabulary.common_names import without_address
 
 # The length of a first call in ns (100 ms) and how many times the next longest it takes, at least; and how
 # many calls are tried at most.
@@ -40,8 +41,8 @@ def _find(scene: Scene) -> Iterator[Candidate]:
             selector=selector,
             options=("--remove", selector),
             change=Change(np.where(chosen & (segments.kind != WAIT), 0.0, 1.0)),
-            evidence=f"the first {calls.name[at]} of {len(alike):,} takes {told(int(own[at]))}, the next "
-            f"longest {told(int(own[others].max()))}",
+            evidence=f"the first {without_address(str(calls.name[at]))} of {len(alike):,} takes "
+            f"{told(int(own[at]))}, the next longest {told(int(own[others].max()))}",
         )
 
 
