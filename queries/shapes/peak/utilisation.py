@@ -188,7 +188,7 @@ class _ByStep:
         """Return the rows of the step of a rank; all of the rank where it has no steps."""
         rank, step = window["rank"], window["step"]
         found = self._of_rank.get(rank, ()) if pd.isna(step) else self._of_step.get((rank, step), ())
-        return self._rows.iloc[found]
+        return self._rows.iloc[list(found)]
 
 
 def _is_partial(files: pd.DataFrame, known: pd.DataFrame, details: pd.DataFrame) -> bool:
