@@ -1,7 +1,7 @@
 """The options that say what no trace says of the job."""
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -11,8 +11,10 @@ import click
 from tracegraph.base.errors import InputError
 from tracegraph.base.json_object import read_object
 from tracegraph.base.suggest import did_you_mean
+from tracegraph.cli.context import Context
 from tracegraph.queries.shapes.links.link_use import stated_link
 from tracegraph.queries.shapes.peak.job import Job
+from tracegraph.workbench.text.text import visible
 
 
 def _checked(_: click.Context, __: click.Parameter, link: str | None) -> str | None:
@@ -87,6 +89,12 @@ _OPTIONS = (
         "such as NDR.",
     ),
 )
+
+
+def say_instead(context: Context, sentences: Iterable[str]) -> None:
+    """Tell the user on stderr what counts instead of what was stored with the run."""
+    for sentence in () if context.quiet else sentences:
+        click.echo(visible(sentence), err=True)
 
 
 def job_options(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -26,6 +26,8 @@ class IngestOptions:
         copies.
     companions
         Files that are not traces but explain the job, such as logs of NCCL.
+    job
+        What the user says of the job, a JSON object, which is stored with the run.
     """
 
     limits: Limits = DEFAULT_LIMITS
@@ -35,6 +37,7 @@ class IngestOptions:
     spellings: Sequence[Spelling] = ()
     compared: bool = True
     companions: Sequence[str] = ()
+    job: str | None = None
 
     @property
     def policy(self) -> str:

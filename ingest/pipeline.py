@@ -129,7 +129,7 @@ def ingest_run(
     The tables go into `folder` where one is given, else they stay in memory. What the Run node says of other
     assumptions comes later (`GraphTables.completed`): it takes long, and so does an import.
     Returns the tables and a manifest that JSON can hold: run, created, sources (path, sha256, rank),
-    integrity, timings_s, tool_version, schema_version, step_marker. Raises `InputError` for a trace that
+    integrity, timings_s, tool_version, schema_version, step_marker, job. Raises `InputError` for a trace that
     cannot be used, for files that are not the ranks of one job, and for a marker of no annotation.
     """
     reuse_dropped_columns()
@@ -150,6 +150,7 @@ def ingest_run(
         tool_version=version("tracegraph"),
         integrity=found.integrity,
         step_marker=options.step_marker,
+        job=options.job,
     )
     add_run(graph, found.model, facts)
     manifest: dict[str, object] = {
@@ -161,6 +162,7 @@ def ingest_run(
         "tool_version": facts.tool_version,
         "schema_version": SCHEMA_VERSION,
         "step_marker": options.step_marker,
+        "job": options.job,
     }
     if options.companions:
         graph, manifest, _ = attach_files(graph, manifest, options.companions, options.limits)

@@ -12,6 +12,7 @@ from tracegraph.queries.catalog import Query
 from tracegraph.queries.module import Parameter, python_value
 from tracegraph.queries.phase_windows import phase_window
 from tracegraph.queries.run_part import WHOLE, RunPart
+from tracegraph.queries.shapes.peak.job import STATED_PARAMETERS, Job, read_job
 from tracegraph.queries.shapes.two_windows import RUN, about_b, apart, together
 from tracegraph.store.schema.schema import SCHEMA_VERSION
 from tracegraph.vocabulary.phases import PHASE_NAMES
@@ -65,6 +66,11 @@ def ready_run(ask: Ask, run: str | None = None) -> str:
             "update tracegraph" if version > SCHEMA_VERSION else "ingest its trace again",
         )
     return run
+
+
+def job_of(ask: Ask, run: str) -> Job:
+    """Return what was said at ingest of the job that a stored run is of."""
+    return read_job(ask("run_details", {"run": run})["job"].iloc[0])
 
 
 def unknown_run(ask: Ask, name: str) -> InputError:
@@ -187,7 +193,8 @@ def fill(ask: Ask, query: Query, given: Mapping[str, object]) -> dict[str, objec
     """Complete the values for a query: `given`, or else the newest run, its first rank and its window.
 
     The window is that of the step or phase if one is given, else of the run. A path ends in the chain whose
-    work ends at the window's end, so `end_ns` and `chain` are given together or not at all. If a query
+    work ends at the window's end, so `end_ns` and `chain` are given together or not at all. What no value
+    says of the job is what was said at ingest. If a query
     compares the window with a second one, B, then run, step, phase and rank of B are those of the first
     unless given.
 
@@ -215,6 +222,8 @@ def _filled(ask: Ask, taken: Mapping[str, Parameter], given: Mapping[str, object
     values = dict(given)
     run = values.get(RUN)
     values[RUN] = name = ready_run(ask, None if run is None else str(run))
+    if any(one in STATED_PARAMETERS for one in taken.values()):
+        values |= {one: said for one, said in _of_job(ask, name, taken).items() if one not in values}
     if RANK.name in taken and not taken[RANK.name].nullable and RANK.name not in values:
         values[RANK.name] = first_rank(ask, name)
     elif RANK.name in taken and values.get(RANK.name) is not None:
@@ -235,6 +244,10 @@ def _filled(ask: Ask, taken: Mapping[str, Parameter], given: Mapping[str, object
         return values
     window = find_window(ask, name, part, needs_path="chain" in wanted)
     return {one: getattr(window, one) for one in wanted} | values
+
+
+def _of_job(ask: Ask, run: str, taken: Mapping[str, Parameter]) -> dict[str, object]:
+    return job_of(ask, run).asked_of(*(name for name, one in taken.items() if one in STATED_PARAMETERS))
 
 
 def _part(taken: Container[str], values: dict[str, object]) -> RunPart:

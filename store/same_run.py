@@ -10,12 +10,16 @@ from tracegraph.store.tables import GraphTables
 from tracegraph.store.workspace import Workspace
 
 _READY = "MATCH (r:Run {state: 'ready'}) RETURN r.name AS name, r.created AS created"
-_OWN_TIME = "created"
-"""The property that says when a run was stored; it does not count when two runs are compared."""
+JOB = "job"
+"""The property, and the entry of a manifest, that says what its user said of the job."""
+_APART = ("created", JOB)
+"""Properties that do not count when two runs are compared: when it was stored, and what was said of it."""
 
 
 def is_stored(workspace: Workspace, database: Database, tables: GraphTables) -> bool:
     """Tell whether the managed database holds this run, complete and equal but for when it was stored.
+
+    What its user said of the job does not count, either.
 
     `tables` are complete. If somebody else changed the database, the run may be affected: then it does not
     count.
@@ -32,6 +36,18 @@ def is_newest(database: Database, name: str) -> bool:
     """Tell whether no ready run was stored after this one."""
     ready = database.read(_READY)
     return bool(ready["created"].max() == ready.loc[ready["name"].eq(name), "created"].max())
+
+
+def with_job_kept(
+    workspace: Workspace, tables: GraphTables, manifest: Mapping[str, object]
+) -> tuple[GraphTables, Mapping[str, object]]:
+    """Say of a run that is stored anew, without a word on its job, what was said of it before."""
+    said = (workspace.manifest(tables.run) or {}).get(JOB)
+    if said is None or manifest.get(JOB) is not None:
+        return tables, manifest
+    run = tables.nodes["Run"]
+    columns = {name: run[name] for name in run.column_names} | {JOB: pa.array([said], pa.string())}
+    return tables.with_nodes("Run", pa.table(columns)), {**manifest, JOB: said}
 
 
 def _same(kept: GraphTables, tables: GraphTables) -> bool:
@@ -52,4 +68,4 @@ def _same_tables(kept: Mapping[str, pa.Table], tables: Mapping[str, pa.Table]) -
 
 
 def _timeless(table: pa.Table) -> pa.Table:
-    return table.drop_columns([name for name in (_OWN_TIME,) if name in table.column_names])
+    return table.drop_columns([name for name in _APART if name in table.column_names])

@@ -19,7 +19,7 @@ from tracegraph.store.managed.server import served_database, server
 from tracegraph.store.managed.server.failure_causes import explained
 from tracegraph.store.read_locks import reading_runs, unread_runs
 from tracegraph.store.run_in_doubt import changing, settle
-from tracegraph.store.same_run import is_newest, is_stored
+from tracegraph.store.same_run import JOB, is_newest, is_stored, with_job_kept
 from tracegraph.store.session import open_at_once, open_database
 from tracegraph.store.tables import GraphTables
 from tracegraph.store.workspace import Workspace
@@ -43,8 +43,9 @@ def store_and_open(
     A kill at any point leaves at worst a hidden run or a database that nobody serves; the next call removes
     it.
 
-    A run that is stored already and is the same is taken as it is, unless `load` says how to store it. A run
-    that differs is replaced as soon as nobody reads runs any more.
+    A run that is stored already and is the same is taken as it is, but for what is newly said of its job,
+    unless `load` says how to store it. What was said of the job stays if nothing is said now. A run that
+    differs is replaced as soon as nobody reads runs any more.
 
     The indexes of a new database may still be in the making when it opens: call `await_indexes` before a
     query that needs them. The end of the block waits for them.
@@ -67,6 +68,7 @@ def store_and_open(
     with ExitStack() as stack:
         with turn_to_write(workspace, progress), explained(workspace):
             _refuse_other_content(tables.run, _contents(workspace.manifest(tables.run) or {}), manifest)
+            tables, manifest = with_job_kept(workspace, tables, manifest)
             if settings.uri is not None:
                 database = stack.enter_context(open_database(workspace, settings))
                 _refuse_other_content(tables.run, contents(database, tables.run), manifest)
@@ -185,6 +187,8 @@ def _add(
 def _take(workspace: Workspace, database: Database, tables: GraphTables, manifest: _Manifest) -> bool:
     """Make the run that is stored already the newest if it is the same; those who read it do not notice.
 
+    What is newly said of its job is stored with it.
+
     Returns False if there is no such run.
     """
     if workspace.manifest(tables.run) is None:
@@ -192,7 +196,8 @@ def _take(workspace: Workspace, database: Database, tables: GraphTables, manifes
     whole = tables.completed()
     if not is_stored(workspace, database, whole):
         return False
-    if not is_newest(database, whole.run):
+    is_said = (workspace.manifest(whole.run) or {}).get(JOB) == manifest.get(JOB)
+    if not (is_said and is_newest(database, whole.run)):
         with served_database.own_writes(workspace.neo4j_home, database), changing(workspace, whole.run):
             _keep(workspace, database, whole, manifest)
     return True

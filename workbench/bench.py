@@ -43,6 +43,7 @@ from tracegraph.workbench.progress_bar import shown_progress
 # ruff: noqa: PLC0415
 if TYPE_CHECKING:
     from tracegraph.ingest.companions.companion import Told
+    from tracegraph.queries.shapes.peak.job import Job
     from tracegraph.workbench.methods.picture_file import Picture
     from tracegraph.workbench.methods.stored_run import StoredRun
     from tracegraph.workbench.run import Run
@@ -125,6 +126,7 @@ class Workbench(BenchQueries):
         step_marker: str | None = None,
         kernel_types: File | None = None,
         companions: Sequence[File] = (),
+        job: "Job | None" = None,
     ) -> "Run":
         """Store a trace as a run, as `tracegraph ingest` does; its help explains the options.
 
@@ -138,6 +140,8 @@ class Workbench(BenchQueries):
             A file that says which kernels compute, communicate or copy, if their names do not.
         companions
             Files that are not traces but explain the job: logs of NCCL, output of its tests.
+        job
+            What you say of the job; it is stored with the run, for its reports and queries.
 
         Raises
         ------
@@ -155,6 +159,7 @@ class Workbench(BenchQueries):
             step_marker=step_marker,
             spellings=() if kernel_types is None else read_spellings(Path(kernel_types)),
             companions=[os.fspath(file) for file in companions],
+            job=None if job is None else job.text(),
         )
         with self.storing(find_sources([trace]), name, options, load) as stored:
             return Run(self, stored.tables.run)

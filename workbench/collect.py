@@ -12,7 +12,7 @@ from tracegraph.queries.answers import Answers
 from tracegraph.queries.module import in_types
 from tracegraph.queries.run_part import WHOLE, RunPart
 from tracegraph.queries.runs import find_window
-from tracegraph.queries.shapes.peak.job import NOTHING_SAID, Job
+from tracegraph.queries.shapes.peak.job import NOTHING_SAID, Job, read_job
 from tracegraph.queries.shapes.rows import PATH_COLUMNS, largest, with_steps_merged
 from tracegraph.store.connection import Database
 from tracegraph.store.kept_answers import KeptAnswers, nullable
@@ -85,7 +85,7 @@ def collect_findings(
     thresholds
         Thresholds of recommendations by rule, 0..1, that replace the defaults.
     job
-        What the user says about the job.
+        What the user says about the job; it counts more than what was said at ingest.
     phase, occurrence
         A phase, and which of several of that name in the step, from 1; by default the last.
 
@@ -100,7 +100,9 @@ def collect_findings(
     timings = dict(timings_s)
     part = replace(part, phase=None if part.phase is None else spelt(part.phase))
     window = find_window(answers.of, run, part)
-    scope = Scope(run, window, part, drawn, int(details["ranks"]), job or NOTHING_SAID)
+    at_ingest = read_job(details["job"])
+    said = (job or NOTHING_SAID).over(at_ingest)
+    scope = Scope(run, window, part, drawn, int(details["ranks"]), said)
     if drawn and not first_only:
         scope = replace(scope, communicates=communicates(answers, details, scope))
     asked = {**questions(scope), **counter_questions(scope)}
@@ -126,7 +128,8 @@ def collect_findings(
         path=path.assign(**{name: _filled(path[name]) for name in ("mechanism", "evidence")}),
         answers=found,
         thresholds=thresholds or {},
-        job=job or NOTHING_SAID,
+        job=said,
+        job_at_ingest=at_ingest,
         **_frames(found, top),
     )
 

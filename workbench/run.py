@@ -17,7 +17,7 @@ from tracegraph.ingest.what_if.scenarios.keep import find_scenario, scenario_tab
 from tracegraph.ingest.what_if.scenarios.kept_graph import read_graph
 from tracegraph.ingest.what_if.scenarios.scenario import Scenario
 from tracegraph.queries.run_part import RunPart
-from tracegraph.queries.runs import ready_run
+from tracegraph.queries.runs import job_of, ready_run
 from tracegraph.queries.shapes.peak.job import Job
 from tracegraph.store.tables import GraphTables
 from tracegraph.workbench.collect import collect_findings
@@ -90,6 +90,11 @@ class Run(RunQueries):
         with self.bench.answers() as answers:
             return draw_picture(answers, self.name, what, *arguments, **options)
 
+    def stated_job(self) -> Job:
+        """Return what was said of the job when the run was ingested."""
+        with self.bench.answers() as answers:
+            return job_of(answers.of, self.name)
+
     def plot(
         self,
         section: str,
@@ -144,7 +149,8 @@ class Run(RunQueries):
             Thresholds of recommendations by rule, 0..1, that replace the defaults.
         job
             How large the job is, with which the verdict also says gains in GPU-hours, samples and tokens;
-            its model and its GPUs, with which the section on utilisation says shares of the peak.
+            its model and its GPUs, with which the section on utilisation says shares of the peak. It counts
+            more than what was said of the job at ingest.
 
         Raises
         ------

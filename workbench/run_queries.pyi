@@ -3543,6 +3543,7 @@ class RunQueries(Asking):
             bounds (str, may be missing): JSON object: its length where each resource takes no time, and its floors
             stragglers (str, may be missing): JSON object: how much slower steps are as operations of a type are not all alike
             step_marker (str, may be missing): glob of the annotations that mark its steps, null where the profiler does
+            job (str, may be missing): JSON object: what its user said of the job at ingest
             tool_version (str, may be missing): version of tracegraph that wrote the run
             schema_version (int64, may be missing): version of the graph schema
             events (int64, may be missing): number of events

@@ -1,11 +1,12 @@
 """`tracegraph health`: whether a job keeps to thresholds, from its files alone."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
 
 from tracegraph.cli.context import Context, pass_context
-from tracegraph.cli.job_options import job_options
+from tracegraph.cli.job_options import job_options, say_instead
 from tracegraph.cli.options import form_of, thresholds_option
 from tracegraph.cli.reporters.health import health_json, health_junit, print_health
 from tracegraph.cli.reporters.layout import open_console
@@ -18,6 +19,7 @@ from tracegraph.queries.shapes.peak.checks import FAILED
 from tracegraph.queries.shapes.peak.job import Job, with_config_read
 from tracegraph.vocabulary.kernel_types import Spelling
 from tracegraph.workbench.health.checks import judge_job
+from tracegraph.workbench.health.stored_job import stored_job
 
 _FAILED = 1
 """The exit code if a check failed."""
@@ -54,7 +56,8 @@ def health(
 
     A TRACE may be a folder, a pattern or a URL, too. Nothing is stored and no database is needed. A check
     that cannot be judged says what to record; it does not fail. With --params or --model, --tokens and --peak
-    the share of the peak (MFU) is judged, too. Exit code 1 if a check failed, 2 if a file or an option cannot
+    the share of the peak (MFU) is judged, too; what `ingest` stored of these files' job counts, unless it is
+    given here. Exit code 1 if a check failed, 2 if a file or an option cannot
     be used.
     """
     thresholds: dict[str, float] = {}
@@ -66,7 +69,9 @@ def health(
     options = IngestOptions(limits, step_marker=step_marker, spellings=spellings, compared=False)
     with context.progress() as progress:
         files = look_at_job(find_sources(traces, ranks), options, progress)
-    found = judge_job(files, thresholds, Job(**with_config_read(job.asked)))
+    at_ingest = stored_job(context.workspace, files)
+    say_instead(context, _said_before(job, at_ingest))
+    found = judge_job(files, thresholds, Job(**with_config_read(job.over(at_ingest).asked)))
     if form == "json":
         click.echo(health_json(found))
     elif form == "junit":
@@ -74,3 +79,13 @@ def health(
     else:
         print_health(open_console(), found)
     return _FAILED if any(one.state == FAILED for one in found) else 0
+
+
+def _said_before(job: Job, at_ingest: Job) -> Iterator[str]:
+    """Yield what of the job is taken from the stored run, and what counts instead."""
+    taken = [
+        word for name, word in zip(at_ingest.asked, at_ingest.words(), strict=True) if name not in job.asked
+    ]
+    if taken:
+        yield f"Said of the job at ingest: {', '.join(taken)}."
+    yield from job.instead_of(at_ingest)

@@ -1,14 +1,15 @@
 """`tracegraph query`: the named queries."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 import pandas as pd
 
 from tracegraph.base.errors import InputError
 from tracegraph.cli.context import Context, pass_context
-from tracegraph.cli.job_options import job_file_option, read_job
+from tracegraph.cli.job_options import job_file_option, read_job, say_instead
 from tracegraph.cli.options import (
     Part,
     name_option,
@@ -22,6 +23,11 @@ from tracegraph.cli.reporters.frame import write_frame
 from tracegraph.cli.warning_lines import warnings_shown
 from tracegraph.queries.catalog import Query, find, queries
 from tracegraph.queries.runs import parameters, parse
+from tracegraph.queries.shapes.peak.job import STATED_PARAMETERS, stated_job
+from tracegraph.queries.shapes.two_windows import RUN
+
+if TYPE_CHECKING:
+    from tracegraph.workbench.bench import Workbench
 
 _LANES, _LANE = "lanes", "lane"
 """The query that lists the lanes, and what columns with the number of one are called."""
@@ -111,10 +117,20 @@ def _rows(
     with warnings_shown(), context.bench() as bench:
         bench.limit_s = limit_s
         rows = bench.ask(query.name, **values)
+        instead = list(_instead(bench, query, values))
         numbered = [name for name in rows.columns if name == _LANE or name.endswith(f"_{_LANE}")]
-        if not named_lanes or not numbered or query.name == _LANES:
-            return rows
-        return _with_lane_names(rows, numbered, bench.ask(_LANES, run=values.get("run")))
+        if named_lanes and numbered and query.name != _LANES:
+            rows = _with_lane_names(rows, numbered, bench.ask(_LANES, run=values.get(RUN)))
+    say_instead(context, instead)
+    return rows
+
+
+def _instead(bench: "Workbench", query: Query, values: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what counts instead of what was said of the job at ingest, if anything is said here."""
+    named = [one.name for one in query.parameters if one in STATED_PARAMETERS]
+    job = stated_job({name: values[name] for name in named if name in values})
+    if job.asked:
+        yield from job.instead_of(bench.run(values.get(RUN)).stated_job())
 
 
 def _with_lane_names(rows: pd.DataFrame, numbered: Sequence[str], lanes: pd.DataFrame) -> pd.DataFrame:

@@ -10,7 +10,7 @@ import click
 
 from tracegraph.base.errors import InputError
 from tracegraph.cli.context import Context, pass_context
-from tracegraph.cli.job_options import job_options
+from tracegraph.cli.job_options import job_options, say_instead
 from tracegraph.cli.options import (
     Part,
     folder_option,
@@ -101,7 +101,9 @@ def report(
     with ExitStack() as opened:
         with context.progress() as bench.progress:
             run, timings = opened.enter_context(_run(bench, sources, name, options, load))
+            instead = list(job.instead_of(run.stated_job()))
             first = None if context.verbose or form == "json" else run.first_look(**part, job=job)
+        say_instead(context, instead)
         if first is not None:
             _print_first(first, form, is_written=output is not None)
         if first is None or output is not None:

@@ -40,6 +40,7 @@ class RunFacts:
     tool_version: str
     integrity: list[dict[str, object]]
     step_marker: str | None = None
+    job: str | None = None
     scenario_of: str | None = None
     change: str | None = None
 
@@ -172,6 +173,7 @@ def add_run(graph: GraphTables, model: Solution, facts: RunFacts) -> None:
         "window_end_ns": model.window.end,
         "cross_thread": model.cross_thread,
         "step_marker": pa.array([facts.step_marker], pa.string()),
+        "job": pa.array([facts.job], pa.string()),
         "tool_version": facts.tool_version,
         "schema_version": schema.SCHEMA_VERSION,
         "events": len(model.events),

@@ -14,7 +14,7 @@
 // @column transfer_ns INTEGER? how long it then transferred, null where ranks are missing, ns
 // @column exposed_ns INTEGER? how long nothing was computed meanwhile, ns
 // Order: rank, then ready_ns.
-// Empty when: no all-reduce begins in a backward pass, as with one rank or with gathered parameters.
+// Empty when: no all-reduce of gradients begins in a backward pass, as with one rank or in tensor parallelism.
 // Cost: reads the events of the run once.
 
 MATCH (e:Event {run: $run}) WHERE e.collective_kind = 'all_reduce' AND ($rank IS NULL OR e.rank = $rank)
@@ -32,7 +32,16 @@ CALL (e, call) {
 WITH e, m, call, min(called_ns) AS called_ns
 WITH collect({event: e, member: m, ready_ns: coalesce(called_ns, call.start_ns, e.start_ns)}) AS found
 MATCH (p:Phase {run: $run, name: 'backward'})
-UNWIND [one IN found WHERE one.event.rank = p.rank AND one.ready_ns >= p.start_ns AND one.ready_ns < p.end_ns] AS one
+WITH found, p,
+  [one IN found WHERE one.event.rank = p.rank AND one.ready_ns >= p.start_ns AND one.ready_ns < p.end_ns] AS own,
+  COLLECT {
+    MATCH (f:Phase {run: $run, name: 'forward', rank: p.rank})
+    UNWIND [one IN found WHERE one.event.rank = f.rank AND one.ready_ns >= f.start_ns AND one.ready_ns < f.end_ns] AS one
+    RETURN DISTINCT one.event.bytes
+  } AS sizes_of_forward
+// What forward passes reduce, too, are activations of tensor parallelism, not gradients.
+WHERE any(one IN own WHERE one.event.bytes IS NULL OR NOT one.event.bytes IN sizes_of_forward)
+UNWIND own AS one
 WITH p.rank AS rank, p.step AS step, p.occurrence AS pass, one ORDER BY one.ready_ns, one.event.source_index
 WITH rank, step, pass, collect(one) AS buckets
 UNWIND range(0, size(buckets) - 1) AS bucket

@@ -14,6 +14,7 @@
 // @column bounds STRING? JSON object: its length where each resource takes no time, and its floors
 // @column stragglers STRING? JSON object: how much slower steps are as operations of a type are not all alike
 // @column step_marker STRING? glob of the annotations that mark its steps, null where the profiler does
+// @column job STRING? JSON object: what its user said of the job at ingest
 // @column tool_version STRING? version of tracegraph that wrote the run
 // @column schema_version INTEGER? version of the graph schema
 // @column events INTEGER? number of events
@@ -30,7 +31,7 @@ RETURN r.name AS name, r.state AS state, r.created AS created, r.ranks AS ranks,
   r.window_start_ns AS window_start_ns, r.window_end_ns AS window_end_ns, r.cross_thread AS cross_thread,
   r.alternatives AS alternatives, r.what_next AS what_next, r.potential AS potential,
   r.fixes AS fixes, r.bounds AS bounds, r.stragglers AS stragglers,
-  r.step_marker AS step_marker, r.tool_version AS tool_version,
+  r.step_marker AS step_marker, r.job AS job, r.tool_version AS tool_version,
   r.schema_version AS schema_version, r.events AS events, r.nodes AS nodes,
   r.nodes_by_label AS nodes_by_label, r.relationships AS relationships, r.integrity AS integrity,
   r.scenario_of AS scenario_of, r.change AS change

@@ -58,6 +58,7 @@ RUN = NodeLabel(
             "glob of the annotations that mark its steps, null where the profiler does, or the names of a "
             "server's iterations",
         ),
+        text("job", "JSON object: what its user said of the job at ingest, such as `gpus` and `tokens`"),
         text("tool_version", "version of tracegraph that wrote the run"),
         number("schema_version", "version of this schema"),
         number("events", "number of events"),

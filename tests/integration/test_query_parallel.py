@@ -61,6 +61,15 @@ def test_buckets_are_what_is_reduced_in_backward_passes_by_when_it_is_ready(data
         check_table(database, RUN, "ddp_buckets", TABLE)
 
 
+def test_what_forward_passes_reduce_too_is_no_bucket(database: Database) -> None:
+    """In tensor parallelism both passes reduce activations of one size."""
+    as_forward = GRAPH.replace("bytes: 12", "bytes: 20").replace("bytes: 28", "bytes: 20")
+    assert as_forward.count("bytes: 20") == 3
+    with stored(database, RUN, as_forward):
+        found = ask(database, "ddp_buckets", run=RUN)
+    assert found["bytes"].tolist() == [4]
+
+
 M = 1 << 20
 # Tests of NCCL state 1,000 ns and a byte a nanosecond. Rank 0 has four gradients of 1 MiB, each 2^20 ns after
 # the one before; of rank 1 only its buckets are known, of 1 and of 3 MiB.

@@ -79,7 +79,8 @@ def test_without_a_fit_it_is_refused_with_the_reason() -> None:
         (alone, "Waits for ranks that are not here"),
         (job(BUCKETS[:3]), "3 sizes cannot tell a latency"),
         (job(((100, (1,)), (200, (2,)), (300, (4,)), (390, (2,) * 4))), "largest size is 8.0 times"),
-        (replace(of, facts=None), "no all-reduce of known size begins in a backward pass"),
+        (replace(of, facts=None), "do not state the data of 4 of 4 all-reduces"),
+        (met(graph(event("aten::mm", 0, 10))), "the run has no all-reduce"),
     ):
         with pytest.raises(InputError, match=reason):
             gain_us(refused, ("bucket", "25"))
@@ -87,6 +88,22 @@ def test_without_a_fit_it_is_refused_with_the_reason() -> None:
     for text, reason in (("name=gloo*", "is no number"), ("-1", "-1 is no size"), ("nan", "is no size")):
         with pytest.raises(InputError, match=reason):
             gain_us(of, ("bucket", text))
+
+
+def test_what_forward_passes_reduce_too_is_no_bucket() -> None:
+    """In tensor parallelism both passes reduce activations of one size."""
+    rows: list[tiny.Row] = []
+    for name, begin in (("forward", 50), ("backward", 500)):
+        rows.append(event(f"## {name} ##", begin, begin + 400, category="user_annotation"))
+        for place, units in enumerate((1, 2, 4, 16)):
+            at, sent = begin + 20 + 50 * place, {"category": "user_annotation", "thread": 2}
+            rows.append(event("c10d::allreduce_", at, at + 1))
+            rows.append(event("gloo:all_reduce", at + 2, at + 40, shapes=f"[[{units * UNIT}]]", **sent))
+    of = met(graph(*rows))
+    assert len(of.phases) == 2
+    assert list(bucket_passes(of)) == []
+    with pytest.raises(InputError, match="forward passes reduce as much, as in tensor parallelism"):
+        gain_us(of, ("bucket", "25"))
 
 
 def test_the_answer_says_what_was_asked_and_is_taken_for_granted() -> None:

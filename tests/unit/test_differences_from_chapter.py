@@ -1,13 +1,15 @@
 """The rows of docs/differences_from_chapter.md: each number is computed anew, from what the project has."""
 
+import gzip
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 import pytest
+from chapter_rows import rows_of
 from tiny_job import ALL_REDUCE, rows_of_rank
 
 from tracegraph.queries.shapes.peak.model_flops import PASSES, read_model
@@ -15,13 +17,8 @@ from tracegraph.vocabulary.collectives import KIND
 from tracegraph.vocabulary.device_peaks import find_peaks
 
 Floats = npt.NDArray[np.float64]
-PAGE = Path(__file__).parents[2] / "docs" / "differences_from_chapter.md"
-ROWS = {
-    cells[0]: " | ".join(cells[1:])
-    for line in PAGE.read_text().splitlines()
-    if line.startswith("| ")
-    and (cells := [cell.strip() for cell in line.strip("|").split(" | ")])[0] != "about"
-}
+Span = tuple[int, int]
+ROWS = rows_of("Use of the peak", "Communication", "Overlap")
 H, L, S, WORDS, TOKENS = 4096, 32, 2048, 32000, 8192
 """The 7B example: width, layers, length of a sequence, words, tokens of a step."""
 SIZES = {"model_type": "gpt2", "n_embd": H, "n_layer": L, "n_head": 32, "vocab_size": WORDS}
@@ -116,28 +113,47 @@ def tensor_parallelism() -> None:
     assert (np.hstack([back @ part.T for part in rows]) == back @ w.T).all()  # backward: nothing is added
 
 
-def by_wall_time(length: float, computing: float, talking: float) -> float:
+def length(*spans: Span) -> int:
+    """Measure the union of intervals."""
+    total, until = 0, 0
+    for begin, end in sorted(spans):
+        total += max(0, end - max(begin, until))
+        until = max(until, end)
+    return total
+
+
+def by_wall_time(time: float, computing: float, talking: float) -> float:
+    """Compute the overlap by the chapter's formula."""
     longer = max(computing, talking)
-    return 1 - (length - longer) / (computing + talking - longer)
+    return 1 - (time - longer) / (computing + talking - longer)
+
+
+COMPUTING, TALKING = [(0, 100), (100, 300)], [(80, 200), (200, 480)]
+"""Intervals as the table has them: computing takes 3/4 of the time of communication, and nothing is idle."""
+
+
+def hidden(computing: Sequence[Span], talking: Sequence[Span]) -> int:
+    return length(*computing) + length(*talking) - length(*computing, *talking)
 
 
 def overlap_of_the_table() -> None:
-    computing, talking = 3.0, 4.0
-    both = 0.55 * talking
-    found = by_wall_time(computing + talking - both, computing, talking)
-    assert found == pytest.approx(both / min(computing, talking))
+    whole = length(*COMPUTING, *TALKING)
+    found = by_wall_time(whole, length(*COMPUTING), length(*TALKING))
+    assert whole == 480
+    assert length(*COMPUTING) * 4 == length(*TALKING) * 3
+    assert found == pytest.approx(hidden(COMPUTING, TALKING) / length(*COMPUTING))
     says("overlap of the table", f"{100 * found:.1f} % by its own formula")
 
 
+def test_hidden_communication_of_the_table() -> None:
+    share = hidden(COMPUTING, TALKING) / length(*TALKING)
+    assert f"| {100 * share:.0f} %" in rows_of("What it says rightly")["hidden communication of the table"]
+
+
 def overlap_by_wall_time() -> None:
-    found = by_wall_time(603.240, 131.390, 241.191)
-    says("overlap by wall time", f"{found:.2f},".replace("-", "−"))
-
-
-def hidden_communication_of_the_table() -> None:
-    # The formula holds without idle time: what it gives times the shorter by the communication is hidden.
-    hidden = by_wall_time(3 + 4 - 2.2, 3, 4) * 3 / 4
-    says("hidden communication of the table", f"| {100 * hidden:.0f} %")
+    computing, talking = [(10, 20)], [(20, 35)]
+    assert hidden(computing, talking) == 0
+    assert by_wall_time(100, length(*computing), length(*talking)) < 0 < 100 - length(*computing, *talking)
 
 
 CHECKS = {
@@ -154,7 +170,6 @@ CHECKS = {
     "tensor parallelism": tensor_parallelism,
     "overlap of the table": overlap_of_the_table,
     "overlap by wall time": overlap_by_wall_time,
-    "hidden communication of the table": hidden_communication_of_the_table,
 }
 ON_A_LOG = {"quality of a fit", "rate of eight H100"}
 
@@ -162,6 +177,21 @@ ON_A_LOG = {"quality of a fit", "rate of eight H100"}
 @pytest.mark.parametrize("row", CHECKS)
 def test_row(row: str) -> None:
     CHECKS[row]()
+
+
+def test_overlap_by_wall_time_of_a_recording(shared_trace: Callable[[str], Path]) -> None:
+    with gzip.open(shared_trace("a1_megatron_tp8_a100_8rank/rank0.json.gz")) as file:
+        events = [one for one in json.load(file)["traceEvents"] if one.get("ph") == "X"]
+    (step,) = (int(one["dur"]) for one in events if one["name"] == "ProfilerStep#3")
+    kernels = [one for one in events if one.get("cat") == "kernel"]
+    talking, computing = (
+        [(one["ts"], one["ts"] + one["dur"]) for one in kernels if ("nccl" in one["name"]) == talks]
+        for talks in (True, False)
+    )
+    assert hidden(computing, talking) == 0
+    times = step, length(*computing), length(*talking)
+    row = "overlap by wall time"
+    says(row, *(f"{us / 1000:.3f} ms" for us in times), f"{by_wall_time(*times):.2f},".replace("-", "−"))
 
 
 def test_every_row_has_a_test() -> None:

@@ -265,6 +265,28 @@ def test_a_built_in_is_named_without_its_address() -> None:
     assert one.options == ("--remove", f"name={name}")
 
 
+def launches(*kernels: str) -> ReplayGraph:
+    """Launches of kernels one after the other, of which the third takes 5 ms."""
+    rows = []
+    for place, name in enumerate(kernels):
+        begin = 100 * place + (5_000 if place > 2 else 0)
+        until = begin + (5_000 if place == 2 else 10)
+        rows += [call("cudaLaunchKernel", begin, until, place), kernel(name, until, until + 5, place)]
+    return graph(*rows, event("last", 5_400, 5_500))
+
+
+def test_the_first_launch_of_a_kernel_may_load_its_code() -> None:
+    of = launches("a", "b", "c", "c", "a")
+    (one,) = found(of, warm_up.FIX).values()
+    assert one.evidence == ("the first launch of c takes 5 ms, the next longest cudaLaunchKernel 10 µs")
+    assert "the driver loads the kernel's code" in one.assumptions[0]
+    assert 5_000 <= gain_us(of, one) <= 5_050
+
+
+def test_a_later_launch_of_a_kernel_loads_nothing() -> None:
+    assert found(launches("a", "b", "a", "c"), warm_up.FIX) == {}
+
+
 def test_silences_of_the_host_end_at_once() -> None:
     of = graph(event("a", 0, 1_000), event("b", 1_100, 2_000), event("b", 6_000, 9_000))
     (one,) = found(of, silences.FIX).values()

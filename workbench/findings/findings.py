@@ -108,8 +108,8 @@ class Findings:
     stretches of the path in which no event is open on the thread, and what else ran meanwhile.
     `topics`: for each of TOPICS the events that begin it: kernel_type, name, lane, start_ns, end_ns.
     `answers`: the rows of every query that a section asks, by its name. `thresholds`: of recommendations, by
-    rule, where a user set them. `job`: what a user says of the job. `part`: of the run, what it is
-    about.
+    rule, where a user set them. `job`: what a user says of the job, now or at ingest;
+    `job_at_ingest`: what was said then. `part`: of the run, what it is about.
     """
 
     details: RunDetails
@@ -133,6 +133,7 @@ class Findings:
     answers: Mapping[str, pd.DataFrame] = field(default_factory=dict)
     thresholds: Mapping[str, float] = field(default_factory=dict)
     job: Job = NOTHING_SAID
+    job_at_ingest: Job = NOTHING_SAID
 
     @property
     def scope(self) -> str:

@@ -2,12 +2,12 @@
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.sections.blocks import Block, Words
 from tracegraph.workbench.sections.section import ANSWER, Section
-from tracegraph.workbench.text.text import label, plural
+from tracegraph.workbench.text.text import label, plural, visible
 
 _DEVICES = 2
 """How many kinds of devices are named."""
@@ -35,7 +35,15 @@ def _content(findings: Findings) -> Sequence[Block]:
         f"{plural(details.ranks, 'rank')}, {plural(details.events, 'event')}; in the graph "
         f"{plural(details.nodes, 'node')} and {plural(edges, 'relationship')}"
     )
-    return [Words(counts)]
+    return [Words(counts), *(Words(sentence, "note") for sentence in _of_job(findings))]
+
+
+def _of_job(findings: Findings) -> Iterator[str]:
+    """Say what was said of the job at ingest, and what counts instead."""
+    said = ", ".join(findings.job_at_ingest.words())
+    if said:
+        yield f"Said of the job at ingest: {visible(said)}."
+    yield from map(visible, findings.job.instead_of(findings.job_at_ingest))
 
 
 SECTION = Section(0, _title, _content, lambda scope: {"traces": scope.whole}, group=ANSWER)

@@ -12,6 +12,7 @@ import numpy as np
 
 from tracegraph.base.errors import InputError
 from tracegraph.ingest.arrays import Flags
+from tracegraph.ingest.what_if.changes.between_ranks import MAY_BE_CHANCE, has_few_steps
 from tracegraph.ingest.what_if.changes.change import Change, Span, whole_window
 from tracegraph.ingest.what_if.changes.edit import Edit, join_edits
 from tracegraph.ingest.what_if.fixes.fix import Settings
@@ -30,7 +31,7 @@ from tracegraph.workbench.notebook.cards import what_if_card
 from tracegraph.workbench.output.folder import named_folder
 from tracegraph.workbench.text.text import format_ns, format_times
 from tracegraph.workbench.what_if.answer_words import ns_per_event
-from tracegraph.workbench.what_if.assumptions import ASSUMPTIONS, assume
+from tracegraph.workbench.what_if.assumptions import ASSUMPTIONS, NO_STRAGGLERS, assume
 from tracegraph.workbench.what_if.notes import notes_of_handed, notes_of_ranks
 from tracegraph.workbench.what_if.predicted_trace import write_predicted
 from tracegraph.workbench.what_if.selection import Matched, named_work, select, select_with_waits
@@ -202,8 +203,18 @@ def answer(graph: ReplayGraph, run: str, question: Question) -> WhatIf:
         span = span_of_step(graph, find_step(graph, question.step))
     change, matched, handed = _change(graph, question)
     predictor = Predictor(graph, span, _overhead(graph, question.overhead))
+    least = _without_chance(graph, question)
     notes = (*notes_of_ranks(predictor, change), *notes_of_handed(graph, handed & span.inside))
-    return WhatIf(run, question, graph, span, change, matched, predictor.predict(change), notes)
+    notes += () if least is None else (MAY_BE_CHANCE,)
+    return WhatIf(run, question, graph, span, change, matched, predictor.predict(change, least), notes)
+
+
+def _without_chance(graph: ReplayGraph, question: Question) -> Change | None:
+    """Make the change that is left if what seems late is chance; None where that is told apart."""
+    if NO_STRAGGLERS not in question.assume or not has_few_steps(graph):
+        return None
+    rest = replace(question, assume=[name for name in question.assume if name != NO_STRAGGLERS])
+    return _change(graph, rest)[0]
 
 
 def _change(graph: ReplayGraph, question: Question) -> tuple[Change, list[Matched], Flags]:

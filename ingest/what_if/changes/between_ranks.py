@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from tracegraph.ingest.arrays import Flags, Floats
+from tracegraph.ingest.arrays import Flags, Floats, Ints
 from tracegraph.ingest.causal.events.events import NONE
 from tracegraph.ingest.causal.graph.segments import WORK
 from tracegraph.ingest.what_if.graph.graph import ReplayGraph
@@ -14,6 +14,11 @@ _CHANCE = 0.01
 """The chance (0..1) that any name counts as late on any rank only because its values scatter."""
 _FEWEST_STEPS = 3
 """With fewer steps on a rank their sums have no scatter to speak of."""
+MAY_BE_CHANCE = (
+    "a rank has fewer than three steps, so that nobody can tell a late rank from steps that scatter: "
+    "the gain may be none"
+)
+"""What must be said of `without_stragglers` where `has_few_steps`."""
 
 
 def transfers(graph: ReplayGraph) -> Flags:
@@ -36,6 +41,20 @@ def without_stragglers(graph: ReplayGraph) -> Floats:
     steps, of its single events. The sums tell where one of several layers is late, always the same one, and
     events of a step that are slow together are no proof.
     """
+    host, own = _own_work(graph)
+    late = late_factors(own)
+    factor = np.ones(len(graph.segments))
+    factor[host] = late.reindex(pd.MultiIndex.from_frame(own[["name", "rank"]])).to_numpy()
+    return factor
+
+
+def has_few_steps(graph: ReplayGraph) -> bool:
+    """Tell whether a rank has too few steps to tell that it is late from steps that scatter."""
+    return bool(_steps(_own_work(graph)[1]).min() < _FEWEST_STEPS)
+
+
+def _own_work(graph: ReplayGraph) -> tuple[Ints, pd.DataFrame]:
+    """Find the segments of work that ranks do not do together, with rank, name, event, step and work."""
     segments = graph.segments
     works = segments.on_thread if has_host(graph) else ~segments.on_thread
     host = np.flatnonzero(works & (segments.kind == WORK) & (segments.event >= 0))
@@ -50,10 +69,13 @@ def without_stragglers(graph: ReplayGraph) -> Floats:
             "work": segments.work[host],
         }
     )
-    late = late_factors(own)
-    factor = np.ones(len(segments))
-    factor[host] = late.reindex(pd.MultiIndex.from_frame(own[["name", "rank"]])).to_numpy()
-    return factor
+    return host, own
+
+
+def _steps(own: pd.DataFrame) -> "pd.Series[int]":
+    """Count the steps of each rank."""
+    inside = own[own["step"] != NONE]
+    return inside.groupby("rank")["step"].nunique().reindex(sorted(own["rank"].unique()), fill_value=0)
 
 
 def late_factors(own: pd.DataFrame) -> "pd.Series[float]":
@@ -76,8 +98,7 @@ def _scatter(own: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
     """
     times = own.groupby(["rank", "name", "event"])["work"].sum().groupby(["rank", "name"])
     of_events = times.count().unstack("rank").fillna(0), times.var().unstack("rank").fillna(0)
-    inside = own[own["step"] != NONE]
-    steps = inside.groupby("rank")["step"].nunique().reindex(of_events[0].columns, fill_value=0)
+    inside, steps = own[own["step"] != NONE], _steps(own)
     if steps.min() < _FEWEST_STEPS:
         return of_events
     sums = inside.groupby(["rank", "name", "step"])["work"].sum().astype(float)

@@ -5,7 +5,13 @@ from collections.abc import Iterator
 import numpy as np
 
 from tracegraph.base.units import told
-from tracegraph.ingest.what_if.changes.between_ranks import has_host, transfers, without_stragglers
+from tracegraph.ingest.what_if.changes.between_ranks import (
+    MAY_BE_CHANCE,
+    has_few_steps,
+    has_host,
+    transfers,
+    without_stragglers,
+)
 from tracegraph.ingest.what_if.changes.change import Change
 from tracegraph.ingest.what_if.fixes.fix import Candidate, Fix, Scene
 from tracegraph.vocabulary.common_names import without_address
@@ -26,11 +32,14 @@ def _find(scene: Scene) -> Iterator[Candidate]:
     name = str(graph.calls.name.values[int(by_name.argmax())])
     is_step = name in {one.name for one in graph.steps}
     where = "between the events of its steps" if is_step else f"in {without_address(name)}"
+    is_unsure = has_few_steps(graph)
     place = "on its host" if has_host(graph) else "by itself"
     yield Candidate(
         selector=f"rank={late}",
         options=("--no-stragglers",),
         change=Change(factor),
+        assumptions=(MAY_BE_CHANCE,) if is_unsure else (),
+        least=Change(np.ones(len(factor))) if is_unsure else None,
         evidence=f"rank {late} spends {told(of_rank[late])} more {place} than the middle rank does, "
         f"{told(by_name.max())} of it {where}",
     )

@@ -17,10 +17,12 @@ from tracegraph.ingest.what_if.graph.bucket_passes import BucketPass, all_reduce
 from tracegraph.ingest.what_if.graph.graph import ReplayGraph
 from tracegraph.ingest.what_if.graph.transfers import transferring
 
-_HINT = (
-    "give the files of all ranks, recorded with record_shapes=True and buckets of several sizes, as a small "
-    "bucket_cap_mb has; tracegraph query ddp_bucket_sizes takes measurements of NCCL's tests, too"
+_FILES = "buckets are those of DistributedDataParallel: give the files of a job that uses it"
+_SIZES = (
+    "record buckets of several sizes, as a small bucket_cap_mb has; tracegraph query ddp_bucket_sizes takes "
+    "measurements of NCCL's tests, too"
 )
+_RANKS = "give the files of all ranks"
 _ROUNDING_NS = 1
 """A bucket whose last gradient is ready so soon after another one is ready with it."""
 
@@ -55,13 +57,30 @@ def bucket(graph: ReplayGraph, size_mb: float) -> Edit:
 def _read(graph: ReplayGraph) -> _Buckets:
     passes = [] if graph.facts is None else list(bucket_passes(graph))
     if not passes:
-        raise InputError(
-            "no all-reduce of known size begins in a backward pass, so there are no buckets to change", _HINT
-        )
+        raise _no_buckets(graph)
     segments = graph.segments
     works = np.append(all_reduces(graph), False)[segments.event] & transferring(graph)
     work = np.bincount(segments.event[works], segments.work[works], len(graph.calls)).astype(np.int64)
     return _Buckets(passes, _fit(graph, passes, work), work)
+
+
+def _no_buckets(graph: ReplayGraph) -> InputError:
+    """Make the error about a run in which no gradients are reduced, as far as its files say."""
+    reduced = np.flatnonzero(all_reduces(graph))
+    if not len(reduced):
+        return InputError("the run has no all-reduce, so there are no buckets to change", _FILES)
+    unknown = len(reduced) if graph.facts is None else int((graph.facts().bytes[reduced] == NONE).sum())
+    if unknown:
+        return InputError(
+            f"the files do not state the data of {unknown:,} of {len(reduced):,} all-reduces, so its buckets "
+            "are not known",
+            "record with PyTorch 2.2 or later, the calls that launch the kernels included",
+        )
+    return InputError(
+        "no all-reduce of gradients begins in a backward pass: those of the run begin elsewhere, or forward "
+        "passes reduce as much, as in tensor parallelism",
+        _FILES,
+    )
 
 
 def _fit(graph: ReplayGraph, passes: Sequence[BucketPass], work: Ints) -> Line:
@@ -78,7 +97,8 @@ def _fit(graph: ReplayGraph, passes: Sequence[BucketPass], work: Ints) -> Line:
     if line is None:
         said = " ".join(refused or [NOT_RISING]).rstrip(".")
         raise InputError(
-            f"no other size of buckets is predicted without latency and bandwidth. {said}", _HINT
+            f"no other size of buckets is predicted without latency and bandwidth. {said}",
+            f"{_RANKS}; {_SIZES}" if missing else _SIZES,
         )
     return line
 

@@ -84,7 +84,7 @@ class Candidate:
     title, how
         The title, and how to do it here, if these differ from the fix's own.
     least
-        A smaller change, if `change` is the most that is possible.
+        A smaller change, or none, if `change` is the most that is possible.
     """
 
     selector: str

@@ -8,13 +8,14 @@ import numpy as np
 from tracegraph.base.gradient_buckets import ACCUMULATES, Sized, begins, choose_gradients, stated_gradients
 from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.causal.events.events import NONE
+from tracegraph.ingest.causal.steps.phases import Phases
 from tracegraph.ingest.ranks.kinds import find_kind
 from tracegraph.ingest.what_if.graph.facts import WorkFacts
 from tracegraph.ingest.what_if.graph.graph import ReplayGraph
 from tracegraph.ingest.what_if.graph.transfers import collective_events
 from tracegraph.vocabulary.collectives import CALLS
 from tracegraph.vocabulary.mechanisms import CODE, HAND_OVER
-from tracegraph.vocabulary.phases import BACKWARD, PHASE_NAMES
+from tracegraph.vocabulary.phases import BACKWARD, FORWARD, PHASE_NAMES
 
 ALL_REDUCE = "all_reduce"
 
@@ -51,7 +52,10 @@ def all_reduces(graph: ReplayGraph) -> Flags:
 
 
 def bucket_passes(graph: ReplayGraph) -> Iterator[BucketPass]:
-    """Yield the backward passes in which all-reduces of known size are handed over, by rank and time."""
+    """Yield the backward passes in which all-reduces of known size are handed over, by rank and time.
+
+    Where a rank reduces all their sizes in forward passes, too, they are no gradients.
+    """
     assert graph.facts is not None  # who asks for sizes has them
     calls, phases, facts = graph.calls, graph.phases, graph.facts()
     event = np.flatnonzero(all_reduces(graph))
@@ -59,6 +63,7 @@ def bucket_passes(graph: ReplayGraph) -> Iterator[BucketPass]:
     order = np.lexsort((event, handed))
     event, handed = event[order], handed[order]
     rank = graph.lanes.rank[calls.lane[event]]
+    in_forward = _handed_in(phases, FORWARD, rank, handed)
     took = np.flatnonzero(calls.name.among(ACCUMULATES))
     took = took[np.argsort(calls.end[took], kind="stable")]
     of_rank = graph.lanes.rank[calls.lane[took]]
@@ -67,6 +72,8 @@ def bucket_passes(graph: ReplayGraph) -> Iterator[BucketPass]:
         own, since = event[mine], handed[mine].astype(np.float64)
         if not len(own) or (facts.bytes[own] == NONE).any():
             continue
+        if np.isin(facts.bytes[own], facts.bytes[event[(rank == phases.rank[at]) & in_forward]]).all():
+            continue  # activations of tensor parallelism
         inside = (of_rank == phases.rank[at]) & (calls.end[took] >= phases.start[at])
         gradients = took[inside & (calls.end[took] <= since[-1])]
         sizes = facts.bytes[own].astype(np.float64).tolist()
@@ -76,6 +83,14 @@ def bucket_passes(graph: ReplayGraph) -> Iterator[BucketPass]:
         )
         recorded = stated_gradients(stated, _width(facts, own))
         yield BucketPass(own, sizes, ready, *choose_gradients(recorded, sizes, since, ready))
+
+
+def _handed_in(phases: Phases, name: str, rank: Ints, handed: Ints) -> Flags:
+    """Flag what ranks hand over in their phases of a name."""
+    inside = np.zeros(len(rank), dtype=bool)
+    for at in np.flatnonzero(phases.name == PHASE_NAMES.index(name)).tolist():
+        inside |= (rank == phases.rank[at]) & (handed >= phases.start[at]) & (handed < phases.end[at])
+    return inside
 
 
 def _width(facts: WorkFacts, buckets: Ints) -> float | None:

@@ -155,13 +155,13 @@ class Predictor:
         basis = CORRECTED if self.overhead.of_role else NAIVE
         return Glance(basis, corrected, naive, self._following(change, after))
 
-    def predict(self, change: Change) -> Prediction:
-        """Predict everything that is said of a change."""
+    def predict(self, change: Change, least: Change | None = None) -> Prediction:
+        """Predict everything that is said of a change; `least`: as in `ranged`."""
         replay = self._changed_graph(change)
         works = {level: self._changed_work(change, self._work(level)) for level in self._levels}
         afters = {level: self._replay(work, replay) for level, work in works.items()}
         gains = {level: self._gain(level, after) for level, after in afters.items()}
-        said = self._ranged(change, works, gains)
+        said = self._down_to(least, self._ranged(change, works, gains))
         return Prediction(
             **vars(said),
             naive=gains[NAIVE],
@@ -184,11 +184,14 @@ class Predictor:
             replay = self._changed_graph(change)
             others = {level: work for level, work in works.items() if level != self._usual}
             gains |= {level: self._gain(level, self._replay(work, replay)) for level, work in others.items()}
-        said = self._ranged(change, works, gains)
+        return self._down_to(least, self._ranged(change, works, gains))
+
+    def _down_to(self, least: Change | None, said: Ranged) -> Ranged:
+        """Let a range begin with the gain of a smaller change, and end with what is most possible."""
         if least is None:
             return said
-        by_half = self.gain(least)
-        lowest = min(said.low, Bound(by_half.gain_ns, by_half.speedup), key=lambda one: one.gain_ns)
+        known, fewer = said.corrected, self.gain(least)
+        lowest = min(said.low, Bound(fewer.gain_ns, fewer.speedup), key=lambda one: one.gain_ns)
         return replace(said, low=lowest, high=Bound(known.gain_ns, known.speedup))
 
     def _ranged(self, change: Change, works: Mapping[str, Ints], gains: Mapping[str, Gain]) -> Ranged:

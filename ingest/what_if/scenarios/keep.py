@@ -133,7 +133,8 @@ def scenario_tables(
         created=datetime.now(timezone.utc).isoformat(timespec="microseconds"),
         tool_version=version("tracegraph"),
         integrity=json.loads(tables.nodes["Run"]["integrity"][0].as_py()),
-        step_marker=tables.nodes["Run"]["step_marker"][0].as_py(),
+        step_marker=_said(tables, "step_marker"),
+        job=_said(tables, "job"),
         scenario_of=tables.run,
         change=json.dumps(change),
     )
@@ -147,6 +148,7 @@ def scenario_tables(
         "tool_version": facts.tool_version,
         "schema_version": SCHEMA_VERSION,
         "step_marker": facts.step_marker,
+        "job": facts.job,
         "scenario_of": facts.scenario_of,
         "change": facts.change,
     }
@@ -156,6 +158,13 @@ def scenario_tables(
 
     late = beside(what_next)
     return replace(graph, late=late), manifest
+
+
+def _said(tables: GraphTables, name: str) -> str | None:
+    """Read a text of the Run node; a run that an earlier version stored may lack it."""
+    run = tables.nodes["Run"]
+    text: str | None = run[name][0].as_py() if name in run.column_names else None
+    return text
 
 
 def _files(tables: GraphTables) -> list[FileFacts]:

@@ -15,12 +15,13 @@ from tracegraph.queries.shapes.frame_rows import records
 from tracegraph.queries.shapes.links.known_links import LINK, LINKS, find_link
 from tracegraph.queries.shapes.links.lacking import Facts, lacking
 from tracegraph.queries.shapes.peak.devices import device_names, device_of
+from tracegraph.queries.shapes.peak.job import JOB_PARAMETERS, LINK_PARAMETER
 from tracegraph.vocabulary.collectives import KIND
 from tracegraph.vocabulary.evidence import EVIDENCE
 
 LINK_PARAMETERS = (
-    Parameter("link", "STRING", "GB/s of a GPU in one direction, or a link's name", None, None, True),
-    Parameter("device", "STRING", "name of the GPUs; null: that in the file", None, None, True),
+    LINK_PARAMETER,
+    *(one for one in JOB_PARAMETERS if one.name == "device"),
     Parameter("limit", "INTEGER", "rows listed", (1, 10_000), 100, False),
 )
 STATED = "stated"

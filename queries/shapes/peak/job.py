@@ -1,6 +1,7 @@
 """The job as its user states it: what no trace says, and what shares of a peak need."""
 
-from collections.abc import Mapping
+import json
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,11 @@ JOB_PARAMETERS = (
     Parameter("device", "STRING", "name of the GPUs; null: that in the file", None, None, True),
 )
 """The parameters of queries that take what a user says of the job."""
+LINK_PARAMETER = Parameter(
+    "link", "STRING", "GB/s of a GPU in one direction, or a link's name", None, None, True
+)
+STATED_PARAMETERS = (*JOB_PARAMETERS, LINK_PARAMETER)
+"""All that a run stores of what its user said, by the names of the attributes of a job."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +71,31 @@ class Job:
         """Return the values of those of these parameters that are said."""
         return {name: value for name, value in self.asked.items() if name in names}
 
+    def over(self, other: "Job") -> "Job":
+        """Return this job with what `other` says of the rest."""
+        return Job(**{**other.asked, **self.asked})  # type: ignore[arg-type]
+
+    def text(self) -> str | None:
+        """Write what is said as JSON, with the model's config in it, for a run to keep; None: nothing is."""
+        said = Job(**with_config_read(self.asked)).asked
+        return json.dumps(said) if said else None
+
+    def words(self) -> Iterator[str]:
+        """Yield in words each thing that is said, of the model only that."""
+        for name, value in self.asked.items():
+            told = f"{value:,}" if isinstance(value, (int, float)) else str(value)
+            yield "a model's config" if name == "model" else f"{name} {told}"
+
+    def instead_of(self, other: "Job") -> Iterator[str]:
+        """Yield a sentence for each thing that this job says otherwise than `other`, which was stored."""
+        now, before = Job(**with_config_read(self.asked)).asked, other.asked
+        for name in (name for name in now if name in before and now[name] != before[name]):
+            if name == "model":
+                yield "As given now, another model's config counts than at ingest."
+                continue
+            (given,), (stored,) = (Job(**{name: one[name]}).words() for one in (now, before))  # type: ignore[arg-type]
+            yield f"As given now, {given} counts; at ingest it was {stored}."
+
     @property
     def of_model(self) -> bool:
         """Whether something is said that only shares of a peak need."""
@@ -73,6 +104,11 @@ class Job:
 
 NOTHING_SAID = Job()
 """A job of which its user says nothing."""
+
+
+def read_job(text: str | None) -> Job:
+    """Read what `Job.text` wrote; a run without it says nothing."""
+    return NOTHING_SAID if text is None else stated_job(json.loads(text))
 
 
 def stated_job(values: Mapping[str, Any]) -> Job:

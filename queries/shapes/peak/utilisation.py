@@ -1,7 +1,8 @@
 """Which share of the peak of their devices ranks reach in each step: MFU and HFU."""
 
 import json
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -65,12 +66,13 @@ def utilisation(
     devices = devices_of(files, job)
     calls = calls.assign(sum_flops=[sum(one) for one in calls["flops"]], again=run_again(calls))
     of_model = per_rank(job, len(files), partial=_is_partial(files, known, details))
-    backward = phases[phases["phase"].eq(BACKWARD)]
+    backward = _ByStep(phases[phases["phase"].eq(BACKWARD)])
     windows = step_windows(values, steps, known["rank"])
+    calls_of, work_of = _ByStep(calls), _ByStep(known)
     rows = []
     for one in windows.assign(step_ns=list(_added(windows))).to_dict("records"):
-        own_calls, own_work = _of_step(calls, one), _of_step(known, one)
-        is_training = len(_of_step(backward, one)) > 0 or bool(own_calls["backward"].any())
+        own_calls, own_work = calls_of.rows(one), work_of.rows(one)
+        is_training = len(backward.rows(one)) > 0 or bool(own_calls["backward"].any())
         step = _Step(one, own_calls, own_work, is_training)
         rows.append(_row(step, devices, of_model))
     return pd.DataFrame(rows, columns=[column.name for column in UTILISATION_COLUMNS])
@@ -104,8 +106,7 @@ def _row(step: _Step, devices: Devices, of_model: OfModel) -> dict[str, Any]:
     spent = {column: int(step.work[column].sum()) for column in _SUMS}
     counted = int(step.calls["sum_flops"].sum()) if len(step.calls) else None
     again = int(step.calls.loc[step.calls["again"], "sum_flops"].sum()) if len(step.calls) else None
-    by_type = step.calls.groupby("dtype")["sum_flops"].sum()
-    dtype = None if by_type.empty else str(by_type.idxmax())
+    dtype = _main_type(step.calls)
     peak = devices.peak_of_rank(rank, numbers, dtype)
     whole = None if peak is None else peak * length_s
     source, flops = of_model.source, None
@@ -147,6 +148,15 @@ def _row(step: _Step, devices: Devices, of_model: OfModel) -> dict[str, Any]:
     }
 
 
+def _main_type(calls: pd.DataFrame) -> str | None:
+    """Return the element type of most FLOPs; None without products whose type is known."""
+    spent: Counter[str] = Counter()
+    for dtype, flops in zip(calls["dtype"], calls["sum_flops"], strict=True):
+        if isinstance(dtype, str):
+            spent[dtype] += flops
+    return max(sorted(spent), key=spent.__getitem__, default=None)
+
+
 def per_rank(job: Job, ranks: int, *, partial: bool) -> OfModel:
     """Compute the FLOPs of a forward pass of the stated model on one GPU; `partial`: ranks are missing."""
     model = None if job.model is None else read_model(job.model)
@@ -166,17 +176,26 @@ def _token_flops(job: Job, model: Model | None) -> int:
     return 2 * (job.params or 0) + scores
 
 
+class _ByStep:
+    """Rows with a rank and a step, found by these: a run may have hundreds of steps."""
+
+    def __init__(self, rows: pd.DataFrame) -> None:
+        self._rows = rows
+        self._of_rank = rows.groupby("rank").indices
+        self._of_step = rows.groupby(["rank", "step"]).indices
+
+    def rows(self, window: Mapping[Any, Any]) -> pd.DataFrame:
+        """Return the rows of the step of a rank; all of the rank where it has no steps."""
+        rank, step = window["rank"], window["step"]
+        found = self._of_rank.get(rank, ()) if pd.isna(step) else self._of_step.get((rank, step), ())
+        return self._rows.iloc[list(found)]
+
+
 def _is_partial(files: pd.DataFrame, known: pd.DataFrame, details: pd.DataFrame) -> bool:
     """Tell whether ranks of the job are not here: its files say so, or the only rank communicates."""
     codes = {str(one.get("code")) for text in details["integrity"] for one in json.loads(text or "[]")}
     alone = len(files) == 1 and int(known["communication_ns"].sum()) > 0
     return "ranks_missing" in codes or alone
-
-
-def _of_step(rows: pd.DataFrame, window: dict[Any, Any]) -> pd.DataFrame:
-    """Select the rows of a step of a rank; all of the rank where it has no steps."""
-    own = rows["rank"].eq(window["rank"])
-    return rows[own] if pd.isna(window["step"]) else rows[own & rows["step"].eq(window["step"])]
 
 
 def _added(windows: pd.DataFrame) -> Iterator[int]:
