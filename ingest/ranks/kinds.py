@@ -1,6 +1,7 @@
 """Kinds of communication, by the names that back ends give their kernels and annotations."""
 
 import re
+from functools import lru_cache
 
 from tracegraph.vocabulary.collectives import stated_kind
 from tracegraph.vocabulary.operation_types import COMMUNICATION_NAMES
@@ -13,6 +14,7 @@ def is_communication(name: str) -> bool:
     return name in COMMUNICATION_NAMES or _BACK_END.match(name.lower()) is not None
 
 
+@lru_cache(maxsize=4096)  # a job has few names, each of them thousands of times
 def find_kind(name: str) -> str | None:
     """Find the kind of a kernel or annotation such as `ncclDevKernel_AllReduce_Sum_f32`.
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -76,28 +77,38 @@ class _Facts:
     def __init__(self, stated: pa.Table, rows: list[int]) -> None:
         columns = [*_TEXTS, *_NUMBERS, "name", "shapes", "inputs"]
         chosen = stated.select(columns).take(pa.array(rows, pa.int64()))
-        self._rows = dict(zip(rows, chosen.to_pylist(), strict=True))
+        self._columns = {name: chosen[name].to_pylist() for name in columns}
+        self._row = dict(zip(rows, range(len(rows)), strict=True))
 
     def first(self, name: str, places: list[int]) -> object:
         """Find the first value that one of the places states; None if none does."""
-        return next((value for at in places if (value := self._rows[at][name]) not in (None, "")), None)
+        column, row = self._columns[name], self._row
+        for at in places:
+            value = column[row[at]]
+            if value is not None and value != "":
+                return value
+        return None
+
+    def _all(self, name: str, places: list[int]) -> list[Any]:
+        return [self._columns[name][self._row[at]] for at in places]
 
     def shaped_bytes(self, places: list[int]) -> int | None:
         """Count the bytes that go in, by the shapes of its own row, else of the first operator that tells.
 
         A collective of a CPU back end states its tensors itself; a kernel does not.
         """
-        work, *around = (self._rows[at] for at in places)
-        if work["name"].startswith(ON_THREADS):
-            return sent_bytes(work["shapes"], work["inputs"])
-        found = (shaped_bytes(work["name"], one["name"], one["shapes"], one["inputs"]) for one in around)
+        names, shapes, inputs = (self._all(name, places) for name in ("name", "shapes", "inputs"))
+        if names[0].startswith(ON_THREADS):
+            return sent_bytes(shapes[0], inputs[0])
+        around = zip(names[1:], shapes[1:], inputs[1:], strict=True)
+        found = (shaped_bytes(names[0], *one) for one in around)
         return next((size for size in found if size is not None), None)
 
     def kind(self, places: list[int]) -> str | None:
         """Find the kind of the operation; what is around a kernel for sends and receives says which it is."""
-        rows = [self._rows[at] for at in places]
-        found = [(stated_kind(row["collective"] or ""), find_kind(row["name"] or "")) for row in rows]
-        kinds = [kind for pair in found for kind in pair if kind is not None]
+        found = zip(self._all("collective", places), self._all("name", places), strict=True)
+        pairs = [(stated_kind(collective or ""), find_kind(name or "")) for collective, name in found]
+        kinds = [kind for pair in pairs for kind in pair if kind is not None]
         return next((kind for kind in kinds if kind != "send_recv"), kinds[0] if kinds else None)
 
 

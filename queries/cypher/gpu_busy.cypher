@@ -20,7 +20,7 @@ CALL () {
   MATCH (e:Event {run: $run})
   WHERE e.kernel_type IS NOT NULL AND e.start_ns < $end_ns AND e.end_ns > $start_ns
   RETURN e.lane AS lane, e.start_ns AS start_ns, e.end_ns AS end_ns, e.kernel_type AS what
-  UNION ALL
+UNION ALL
   MATCH (l:Lane {run: $run, kind: 'stream'})
   WITH collect(l.lane) AS streams
   // `chain >= 0` lets the index on (run, chain) find the chains of the run.
@@ -30,28 +30,36 @@ CALL () {
   WHERE s.start_ns < $end_ns AND s.end_ns > $start_ns
   RETURN c.lane AS lane, s.start_ns AS start_ns, s.end_ns AS end_ns, 'wait' AS what
 }
+// One number says how many of each kind run, since lists of four would take twice as long: a wait counts 1,
+// communication 2^16, memory 2^32, computing 2^48. A wait lies inside a communication, of which it is the part
+// that moves nothing.
+WITH lane, CASE WHEN start_ns < $start_ns THEN $start_ns ELSE start_ns END AS start_ns,
+  CASE WHEN end_ns > $end_ns THEN $end_ns ELSE end_ns END AS end_ns,
+  CASE what WHEN 'computation' THEN 281474976710656 WHEN 'memory' THEN 4294967296 WHEN 'communication' THEN 65536
+    ELSE 1 END AS one
+// Each lane is looked up once, not for each of its activities.
+WITH lane, sum(CASE one WHEN 1 THEN 0 ELSE 1 END) AS count,
+  collect([start_ns, one]) + collect([end_ns, -one]) AS turns
 MATCH (l:Lane {run: $run, lane: lane})
-WITH l.rank AS rank, l.device AS device, what, [
-  CASE WHEN start_ns < $start_ns THEN $start_ns ELSE start_ns END,
-  CASE WHEN end_ns > $end_ns THEN $end_ns ELSE end_ns END
-] AS ends
-// A wait lies inside a communication, of which it is the part that moves nothing.
-UNWIND [[ends[0], 1], [ends[1], -1]] AS turn
-WITH rank, device, turn[0] AS at_ns, CASE turn[1] WHEN 1 THEN what END AS begun,
-  [kind IN ['computation', 'memory', 'communication', 'wait'] | CASE what WHEN kind THEN turn[1] ELSE 0 END] AS change
+WITH l.rank AS rank, l.device AS device, count, turns
+WITH rank, device, sum(count) AS count, collect(turns) AS lanes
+UNWIND lanes AS turns
+UNWIND turns AS turn
+WITH rank, device, count, turn[0] AS at_ns, sum(turn[1]) AS change
 ORDER BY at_ns
-WITH rank, device, sum(CASE WHEN begun <> 'wait' THEN 1 ELSE 0 END) AS count, collect([at_ns] + change) AS turns
+WITH rank, device, count, collect([at_ns, change]) AS turns
 WITH rank, device, count, reduce(
-  state = [turns[0][0], 0, 0, 0, 0, 0, 0, 0, 0], t IN turns |
+  state = [turns[0][0], 0, 0, 0, 0, 0], t IN turns |
   [
-    t[0], state[1] + t[1], state[2] + t[2], state[3] + t[3], state[4] + t[4],
-    state[5] + CASE WHEN state[1] > 0 THEN t[0] - state[0] ELSE 0 END,
-    state[6] + CASE WHEN state[1] = 0 AND state[2] > 0 THEN t[0] - state[0] ELSE 0 END,
-    state[7] + CASE WHEN state[1] + state[2] > 0 OR state[3] <= state[4] THEN 0 ELSE t[0] - state[0] END,
-    state[8] + CASE WHEN state[1] + state[2] > 0 OR state[3] = 0 OR state[3] > state[4] THEN 0 ELSE t[0] - state[0] END
+    t[0], state[1] + t[1],
+    state[2] + CASE WHEN state[1] >= 281474976710656 THEN t[0] - state[0] ELSE 0 END,
+    state[3] + CASE WHEN state[1] >= 4294967296 AND state[1] < 281474976710656 THEN t[0] - state[0] ELSE 0 END,
+    state[4] + CASE WHEN state[1] < 4294967296 AND state[1] / 65536 > state[1] % 65536 THEN t[0] - state[0] ELSE 0 END,
+    state[5] + CASE WHEN state[1] < 4294967296 AND state[1] >= 65536 AND state[1] / 65536 <= state[1] % 65536
+      THEN t[0] - state[0] ELSE 0 END
   ]
 ) AS spent
-WITH *, spent[5] + spent[6] + spent[7] + spent[8] AS busy_ns
-RETURN rank, device, busy_ns, toFloat(busy_ns) / ($end_ns - $start_ns) AS busy_share, count, spent[5] AS computing_ns,
-  spent[6] + spent[7] AS transferring_ns, spent[8] AS waiting_ns, spent[7] AS communicating_ns
+WITH *, spent[2] + spent[3] + spent[4] + spent[5] AS busy_ns
+RETURN rank, device, busy_ns, toFloat(busy_ns) / ($end_ns - $start_ns) AS busy_share, count, spent[2] AS computing_ns,
+  spent[3] + spent[4] AS transferring_ns, spent[5] AS waiting_ns, spent[4] AS communicating_ns
 ORDER BY rank, device

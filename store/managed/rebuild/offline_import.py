@@ -101,7 +101,7 @@ def _trim(logs: Path) -> None:
             used = place = 0
             while block := file.read(_BLOCK):
                 place += len(block)
-                used = place if any(block) else used
+                used = used if block == bytes(len(block)) else place
             file.truncate(used + _BLOCK if used + _BLOCK < place else place)
 
 
