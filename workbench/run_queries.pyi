@@ -19,6 +19,8 @@ class RunQueries(Asking):
             gain_ns (int64, may be missing): by how much the run is shorter, null of a floor, ns
             share (float64, may be missing): that as a share of the run, null of a floor, 0..1
             bounds (bool): whether it is the bottleneck, or one of several
+            place (str, may be missing): of a bottleneck, where in the code most of its time is, if that is recorded
+            place_share (float64, may be missing): how much of its time, 0..1
 
         Raises:
             InputError: a value is not allowed, or there is no such run, step or rank.
@@ -800,6 +802,7 @@ class RunQueries(Asking):
             how (str): how to do it
             command (str): the command that predicts it
             assumptions (str): what is taken for granted, joined by `; `
+            with_first_ns (int64, may be missing): what it gains together with the first, null of the first and of one made instead of it, ns
 
         Raises:
             InputError: a value is not allowed, or there is no such run, step or rank.

@@ -18,6 +18,7 @@ from tracegraph.cli.options import (
     part_options,
 )
 from tracegraph.workbench.methods.flame import FLAME_FORMATS
+from tracegraph.workbench.methods.memory_picture import SHOWN
 from tracegraph.workbench.methods.own_query import refuse_empty
 from tracegraph.workbench.methods.picture_file import picture_format
 
@@ -132,6 +133,37 @@ def event(
 def step(context: Context, number: int, name: str | None, output: Path) -> None:
     """Draw the lanes of step NUMBER and what they cause on each other."""
     _draw(context, name, output, "step", number)
+
+
+@render.command()
+@click.option(
+    "--show",
+    type=click.Choice(list(SHOWN)),
+    default=next(iter(SHOWN)),
+    show_default=True,
+    help="Classes over time with the peak, steps and phases; where the peak was allocated; the allocator's "
+    "segments.",
+)
+@click.option("--recording", help="Part of the recording's path; default: the first.")
+@click.option("--device", type=click.IntRange(0, _MOST), help="Index of the device; default: the first.")
+@_run
+@_output
+@pass_context
+def memory(
+    context: Context,
+    *,
+    show: str,
+    recording: str | None,
+    device: int | None,
+    name: str | None,
+    output: Path,
+) -> None:
+    """Draw what fills the memory of a device, by a recording that was given with the run.
+
+    A recording is a snapshot of the CUDA allocator or a memory timeline, which `tracegraph attach RUN FILE`
+    gives. A timeline has classes over time only.
+    """
+    _draw(context, name, output, "memory", show, recording=recording, device=device)
 
 
 @render.command()

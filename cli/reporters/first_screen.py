@@ -4,17 +4,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from tracegraph.workbench.findings.findings import Findings
-from tracegraph.workbench.findings.first_fix import Row
+from tracegraph.workbench.findings.first_fix import Row, said_together
 from tracegraph.workbench.findings.recommendations import fixes_to_try
 from tracegraph.workbench.sections.blocks import Fact, Facts, Stack, Words
 from tracegraph.workbench.sections.made_of import made_of
 from tracegraph.workbench.sections.section import all_sections
 from tracegraph.workbench.sections.verdict import FIRST, count_doubts
-from tracegraph.workbench.text.text import format_ns, label, plural, visible
+from tracegraph.workbench.text.text import label, plural, short_ns, visible
 
 _NAME_CELLS = 40
 """How many cells the name of the run may take before it is shortened."""
-_MOST_FACTS = 4
+_MOST_FACTS = 5
 """How many facts of a section are said; `-v` has all."""
 
 
@@ -23,26 +23,27 @@ class FirstScreen:
     """The content of the first screen of a report, for whoever shows it.
 
     `facts`: by heading, what is known. `made_of`: the parts of the path, None if it has none. `fixes`: rows
-    of the findings, by gain.
+    of the findings, by gain; `together`: what several of them gain, empty where there are none.
     """
 
     title: str
     facts: Sequence[tuple[str, Sequence[Fact]]]
     made_of: Stack | None
     fixes: Sequence[Row]
+    together: str = ""
 
 
 def first_screen(findings: Findings) -> FirstScreen:
     """Choose from the findings what the first screen says."""
     fixes = fixes_to_try(findings)
     facts = [(heading, list(_with_how(known, fixes))) for heading, known in _facts(findings)]
-    return FirstScreen(_title(findings), facts, made_of(findings), fixes)
+    return FirstScreen(_title(findings), facts, made_of(findings), fixes, said_together(fixes))
 
 
 def _title(findings: Findings) -> str:
     details = findings.details
     part = f", {visible(str(findings.part))}" if findings.part else ""
-    about = [plural(details.ranks, "rank"), format_ns(findings.length_ns), _trust(findings)]
+    about = [plural(details.ranks, "rank"), short_ns(findings.length_ns), _trust(findings)]
     return f"Run {label(details.name, _NAME_CELLS)}{part}: {', '.join(about)}"
 
 

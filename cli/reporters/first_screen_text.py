@@ -12,7 +12,7 @@ from tracegraph.cli.reporters.stack import stack_bar
 from tracegraph.workbench.findings.first_fix import Row
 from tracegraph.workbench.output.folder import Written
 from tracegraph.workbench.sections.blocks import Fact
-from tracegraph.workbench.text.text import format_ns, format_share, label, plural, visible
+from tracegraph.workbench.text.text import format_share, label, plural, short_ns, visible
 
 MOST_LINES = 40
 """How many lines the first screen has at most, 100 cells wide."""
@@ -26,7 +26,7 @@ _TITLE_CELLS = 48
 _PATH_CELLS = 60
 _FEWEST_FIXES, _MOST_FIXES = 3, 6
 """For fewer fixes than the first the remark on the bar is left out; at most the second are shown."""
-_AFTER_FIXES = 8
+_AFTER_FIXES = 9
 """How many lines stand below the table of fixes: its remarks and the files."""
 
 
@@ -39,6 +39,8 @@ def print_first(console: Console, shown: FirstScreen, *, is_written: bool = Fals
     left = _left(console, above)
     if shown.fixes:
         console.print(indented(_fixes(shown.fixes[: max(1, min(left, _MOST_FIXES))])))
+        if shown.together:
+            console.print(indented(Text(shown.together, style="dim")))
         print_command(console, f"  predict the first with: {visible(shown.fixes[0]['command'])}")
     console.print(Text(_more(shown, is_written=is_written), style="dim"))
 
@@ -57,7 +59,7 @@ def _above(shown: FirstScreen, width: int, *, with_note: bool = True) -> Iterato
         yield indented(_grid(known, width))
     if shown.made_of is not None:
         yield Text()
-        yield Text(f"What the {format_ns(shown.made_of.whole_ns)} of the path are made of", style="bold")
+        yield Text(f"What the {short_ns(shown.made_of.whole_ns)} of the path are made of", style="bold")
         yield indented(stack_bar(shown.made_of, width))
         if shown.made_of.note and with_note:
             yield indented(Text(shown.made_of.note, style="dim"))
@@ -77,9 +79,9 @@ def _grid(known: Sequence[Fact], width: int) -> RenderableType:
 def _fixes(fixes: Sequence[Row]) -> RenderableType:
     rows = table("fix", ">gain", ">of the run", ">at least", ">at most")
     for fix in fixes:
-        gains = (format_ns(fix[name]) for name in ("low_ns", "high_ns"))
+        gains = (short_ns(fix[name]) for name in ("low_ns", "high_ns"))
         share = format_share(fix["gain_ns"] / max(1, fix["base_ns"]))
-        rows.add_row(Text(label(fix["title"], _TITLE_CELLS)), format_ns(fix["gain_ns"]), share, *gains)
+        rows.add_row(Text(label(fix["title"], _TITLE_CELLS)), short_ns(fix["gain_ns"]), share, *gains)
     return rows
 
 

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 
 from tracegraph.cli.reporters.first_screen import FirstScreen
 from tracegraph.workbench.sections.blocks import Fact
-from tracegraph.workbench.text.text import format_ns, format_share, label, visible
+from tracegraph.workbench.sections.cells import said_faster
+from tracegraph.workbench.text.text import format_share, label, short_ns, visible
 
 _MEANT = re.compile(r"[\\`*_\[\]<>&|~#$]|:(?=//)|(?<=www)\.", re.IGNORECASE)
 """What Markdown or HTML would take for more than text, and addresses that become links by themselves."""
@@ -23,17 +24,22 @@ def as_markdown(shown: FirstScreen) -> str:
         lines += [f"**{_text(heading)}**", "", *_listed(facts), ""]
     if shown.made_of is not None:
         whole_ns = shown.made_of.whole_ns
-        parts = (f"{_text(part.word)} {_share(part.length_ns, whole_ns)}" for part in shown.made_of.parts)
-        lines += [f"The critical path of {format_ns(whole_ns)} is made of {', '.join(parts)}.", ""]
+        lines += [f"What the {short_ns(whole_ns)} of the path are made of:", ""]
+        lines += ["| part | of the path | without it |", "|---|--:|--:|"]
+        for part in shown.made_of.parts:
+            share = _share(part.length_ns, whole_ns) if part.length_ns else ""
+            lines.append(f"| {_text(part.word)} | {share} | {said_faster(part)} |")
+        lines += ["", *([shown.made_of.note, ""] if shown.made_of.note else [])]
     if shown.fixes:
         lines += [
             "| fix | gain | of the run | at least | at most | predicted by |",
             "|---|--:|--:|--:|--:|---|",
         ]
         for fix in shown.fixes:
-            gains = [format_ns(fix["gain_ns"]), _share(fix["gain_ns"], fix["base_ns"])]
-            gains += [format_ns(fix[name]) for name in ("low_ns", "high_ns")]
+            gains = [short_ns(fix["gain_ns"]), _share(fix["gain_ns"], fix["base_ns"])]
+            gains += [short_ns(fix[name]) for name in ("low_ns", "high_ns")]
             lines.append(f"| {' | '.join([_text(fix['title']), *gains, _code(fix['command'])])} |")
+        lines += ["", _text(shown.together)] if shown.together else []
     return "\n".join(lines).rstrip() + "\n"
 
 

@@ -1,13 +1,14 @@
-"""Draws the parts of a whole as one bar of signs that can be read without colours, and says what each is."""
+"""Draws the parts of a whole as a bar of signs that can be read without colours, and a row for each."""
 
 from collections.abc import Sequence
 from itertools import accumulate
 
-from rich.cells import cell_len
 from rich.console import Group, RenderableType
+from rich.table import Table
 from rich.text import Text
 
 from tracegraph.workbench.sections.blocks import Stack
+from tracegraph.workbench.sections.cells import said_faster
 from tracegraph.workbench.text.text import format_share, label
 
 _SIGNS = "█▓▒░=#+-:"
@@ -15,12 +16,14 @@ _SIGNS = "█▓▒░=#+-:"
 _LAST = "·"
 _CELLS, _WORD_CELLS, _INDENT = 90, 40, 4
 """The longest bar, the longest name of a part, and what an indented text has less of a line."""
+_MOST_ROWS = 6
+"""How many parts have a row and a sign."""
 
 
 def stack_bar(stack: Stack, width: int) -> RenderableType:
-    """Return the bar and the words below it, for a terminal of `width` cells."""
-    drawn = _drawn(stack, min(_CELLS, width - _INDENT))
-    return Group(_bar(stack, drawn), _legend(stack, drawn, width - _INDENT))
+    """Return the bar and the table of its parts below it, for a terminal of `width` cells."""
+    listed = stack.listed(_MOST_ROWS)
+    return Group(_bar(listed, _drawn(listed, min(_CELLS, width - _INDENT))), _rows(listed))
 
 
 def _sign(place: int) -> str:
@@ -42,15 +45,16 @@ def _bar(stack: Stack, drawn: Sequence[int]) -> Text:
     return bar
 
 
-def _legend(stack: Stack, drawn: Sequence[int], cells: int) -> Text:
-    """Say what each sign of the bar is; a sign stays on one line with its name and its share."""
-    lines = [""]
+def _rows(stack: Stack) -> RenderableType:
+    """Say what each sign of the bar is, its share, and how fast the whole would be without it."""
+    rows = Table(box=None, pad_edge=False, header_style="dim")
+    rows.add_column("part")
+    rows.add_column("of the path", justify="right")
+    if any(part.faster is not None for part in stack.parts):
+        rows.add_column("without it", justify="right")
     for place, part in enumerate(stack.parts):
-        if not drawn[place]:
-            continue  # what the bar does not show needs no sign
-        share = format_share(part.length_ns / max(1, stack.whole_ns))
-        words = f"{_sign(place)} {label(part.word, _WORD_CELLS)} {share}"
-        if lines[-1] and cell_len(lines[-1]) + 3 + cell_len(words) > cells:
-            lines.append("")
-        lines[-1] += f"   {words}" if lines[-1] else words
-    return Text("\n".join(lines))
+        drawn = part.length_ns > 0
+        share = format_share(part.length_ns / max(1, stack.whole_ns)) if drawn else ""
+        word = f"{_sign(place) if drawn else ' '} {label(part.word, _WORD_CELLS)}"
+        rows.add_row(*(word, share, said_faster(part))[: len(rows.columns)])
+    return rows

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tracegraph.ingest.arrays import Flags, Ints
-from tracegraph.ingest.causal.graph.segments import GAP, WORK
+from tracegraph.ingest.causal.graph.segments import GAP, WAIT, WORK
 from tracegraph.ingest.intervals import union_length
 from tracegraph.ingest.what_if.changes.between_ranks import without_stragglers
 from tracegraph.ingest.what_if.changes.change import Change
@@ -15,6 +15,7 @@ from tracegraph.ingest.what_if.fixes.unsync import unsync
 from tracegraph.ingest.what_if.graph.graph import ReplayGraph
 from tracegraph.ingest.what_if.graph.phase_work import of_phase
 from tracegraph.ingest.what_if.graph.transfers import of_transfers
+from tracegraph.ingest.what_if.places import main_place
 from tracegraph.ingest.what_if.predictions.predict import Predictor
 from tracegraph.vocabulary import bounds
 from tracegraph.vocabulary.categories import Role
@@ -35,6 +36,13 @@ _CLEARLY, _LEAST = 1.5, 0.02
 
 _PARTS = {bounds.RANKS: bounds.HOST}
 """Resources that are part of another one: if both gain about as much, the part bounds the run."""
+_GAPS = {
+    bounds.THREADS: (WAITING_FOR_GIL, WAITING_FOR_THREAD),
+    bounds.RANKS: (WAITING_FOR_RANK,),
+    bounds.TURNS: (GPU_TURN, CPU_TURN),
+    bounds.UNRECORDED: (UNTRACED_CPU,),
+}
+"""The names of the gaps that are a resource's time."""
 
 
 @dataclass(frozen=True)
@@ -109,7 +117,35 @@ def find_bounds(predictor: Predictor) -> dict[str, object]:
         "floors": _floors(parts, predictor.usual_work),
         "bottleneck": bottleneck,
         "bottlenecks": several,
+        "places": [
+            {"resource": name, "place": place.name, "share": place.share}
+            for name in several
+            if (place := main_place(parts.graph, _time_of(name, parts, predictor))) is not None
+        ],
     }
+
+
+def _time_of(resource: str, parts: _Parts, predictor: Predictor) -> Flags:
+    """Flag the segments that are a resource's time: work on the path, and waits wherever they are."""
+    graph = parts.graph
+    segments = graph.segments
+    if resource == bounds.WAITS:
+        waits = np.zeros(len(segments), dtype=bool)
+        waits[graph.dependencies.effect[host_waits(graph)] - 1] = True
+        lasting: Flags = waits & (segments.kind == WAIT)
+        return lasting
+    if resource in _GAPS:
+        codes = [GAP_CODE[name] for name in _GAPS[resource]]
+        found: Flags = (segments.kind != WORK) & np.isin(segments.gap_name, codes)
+        return found
+    work = {
+        bounds.HOST: parts.host,
+        bounds.GPU: parts.computing,
+        bounds.TRANSFERS: parts.transfers,
+        bounds.LOADING: parts.loading,
+        bounds.LAUNCHING: parts.launching,
+    }
+    return work[resource] & predictor.unchanged().on_path
 
 
 def _without(chosen: Flags) -> Change | None:
@@ -144,7 +180,7 @@ def _ranks(parts: _Parts) -> Change | None:
     graph = parts.graph
     if len(np.unique(graph.lanes.rank)) > 1:
         return Change(without_stragglers(graph))
-    return _at_once(graph, WAITING_FOR_RANK)
+    return _at_once(graph, *_GAPS[bounds.RANKS])
 
 
 def _unrecorded(parts: _Parts) -> Change | None:
@@ -160,9 +196,9 @@ _CHANGES: Mapping[str, Callable[[_Parts], Change | None]] = {
     bounds.LOADING: lambda parts: _without(parts.loading),
     bounds.WAITS: _waits,
     bounds.LAUNCHING: _launching,
-    bounds.THREADS: lambda parts: _at_once(parts.graph, WAITING_FOR_GIL, WAITING_FOR_THREAD),
+    bounds.THREADS: lambda parts: _at_once(parts.graph, *_GAPS[bounds.THREADS]),
     bounds.RANKS: _ranks,
-    bounds.TURNS: lambda parts: _at_once(parts.graph, GPU_TURN, CPU_TURN),
+    bounds.TURNS: lambda parts: _at_once(parts.graph, *_GAPS[bounds.TURNS]),
     bounds.UNRECORDED: _unrecorded,
 }
 

@@ -35,6 +35,10 @@ BOUND_COLUMNS = (
     Column("gain_ns", "INTEGER", True, "by how much the run is shorter, null of a floor, ns"),
     Column("share", "FLOAT", True, "that as a share of the run, null of a floor, 0..1"),
     Column("bounds", "BOOLEAN", False, "whether it is the bottleneck, or one of several"),
+    Column(
+        "place", "STRING", True, "of a bottleneck, where in the code most of its time is, if that is recorded"
+    ),
+    Column("place_share", "FLOAT", True, "how much of its time, 0..1"),
 )
 """Columns of `bounds`."""
 FIX_COLUMNS = (
@@ -52,6 +56,12 @@ FIX_COLUMNS = (
     Column("how", "STRING", False, "how to do it"),
     Column("command", "STRING", False, "the command that predicts it"),
     Column("assumptions", "STRING", False, "what is taken for granted, joined by `; `"),
+    Column(
+        "with_first_ns",
+        "INTEGER",
+        True,
+        "what it gains together with the first, null of the first and of one made instead of it, ns",
+    ),
 )
 """Columns of `fixes`."""
 
@@ -87,12 +97,15 @@ def run_rows(_: Mapping[str, Any], stored: pd.DataFrame) -> pd.DataFrame:
 def bound_rows(_: Mapping[str, Any], details: pd.DataFrame) -> pd.DataFrame:
     """List resources, the largest gain first, then floors, the longest first; an older run has none."""
     told = json.loads(_said(details, "bounds") or "{}")
+    places = {row["resource"]: row for row in told.get("places", [])}
     rows = [
         {
             **{name: row[name] for name in ("length_ns", "gain_ns", "share")},
             "kind": RESOURCE,
             "name": row["resource"],
             "bounds": row["resource"] in told["bottlenecks"],
+            "place": places.get(row["resource"], {}).get("place"),
+            "place_share": places.get(row["resource"], {}).get("share"),
         }
         for row in told.get("resources", [])
     ]

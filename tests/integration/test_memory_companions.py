@@ -2,14 +2,17 @@
 
 from pathlib import Path
 
+import pytest
 from graphs import check_table, stored
 from stored_traces import take_for_own
 
+from tracegraph.base.errors import InputError
 from tracegraph.ingest.companions.memory.recording import read_recordings
 from tracegraph.store.connection import Database
 from tracegraph.store.connection_settings import ConnectionSettings
 from tracegraph.store.workspace import Workspace
 from tracegraph.workbench import Workbench
+from tracegraph.workbench.pictures.drawing import draw
 
 TIMELINE = Path(__file__).parents[2] / "examples" / "memory" / "memory_timeline.raw.json.gz"
 RUN = "tiny-memory"
@@ -98,5 +101,13 @@ def test_a_timeline_alone_answers_as_the_file_does(database: Database, workspace
         levels = run.memory_levels()
         assert levels.groupby("at_ns")["bytes"].sum().max() == recording.peak.bytes
         assert run.memory_sources().empty
+        drawn = draw(run.picture("memory").source, "svg").decode()
+        assert "Memory over time by class: memory_timeline.raw.json.gz" in drawn
+        with pytest.raises(InputError, match="has no segments of the CUDA allocator"):
+            run.picture("memory", "segments")
+        with pytest.raises(InputError, match="has no recording 'other'"):
+            run.picture("memory", recording="other")
+        with pytest.raises(InputError, match="has no device 3"):
+            run.picture("memory", device=3)
     finally:
         bench.delete(run.name)

@@ -325,6 +325,25 @@ def test_bounds_are_the_run_without_each_resource() -> None:
     assert floors[bounds.THREAD] <= 204_000
 
 
+def test_a_bottleneck_has_its_place_in_the_code() -> None:
+    def places(*rows: tiny.Row) -> object:
+        of = graph(*rows)
+        return find_bounds(Predictor(of, whole_window(of)))["places"]
+
+    frame, step = "train.py(3): step", "ProfilerStep#1"
+    called = [
+        event(step, 0, 100),
+        event(frame, 10, 90, category="python_function"),
+        event("aten::mm", 20, 80),
+    ]
+    assert places(*called) == [{"resource": bounds.HOST, "place": frame, "share": 0.8}]
+    # Without Python frames the operator is named; a step is no place.
+    assert places(called[0], called[2]) == [{"resource": bounds.HOST, "place": "aten::mm", "share": 0.6}]
+    # GPU work is where it was launched.
+    assert places(*GPU_BOUND) == [{"resource": bounds.GPU, "place": "aten::mm", "share": 1.0}]
+    assert places(event("nothing around", 0, 100, category="user_annotation")) == []
+
+
 def test_a_run_that_two_resources_hold_names_both() -> None:
     of = graph(event("a", 0, 100), event("b", 200, 300))
     told = find_bounds(Predictor(of, whole_window(of)))
@@ -385,6 +404,25 @@ def test_a_plan_makes_the_best_fix_first_and_no_set_gains_less_than_the_one_befo
     assert [len(one.titles) for one in plan.steps] == list(range(1, len(gains) + 1))
     assert all(one.length_ns == plan.base_ns - one.gain_ns for one in plan.steps)
     assert plan.as_json()["floors"]
+
+
+def test_a_stored_fix_has_what_it_gains_with_the_first_which_is_no_sum() -> None:
+    rows: list[tiny.Row] = []
+    for one in range(4):
+        at = 280.0 * one
+        rows += [
+            event("enumerate(DataLoader)#next", at, at + 100, category="user_annotation"),
+            call("cudaLaunchKernel", at + 100, at + 102, one + 1),
+            kernel("k", at + 106, at + 226, one + 1),
+            call("cudaStreamSynchronize", at + 110, at + 230, 100 + one),
+            event("aten::add", at + 230, at + 280),
+            step(one + 1, at, at + 280),
+        ]
+    of = graph(*rows)
+    first, second = find_fixes(Predictor(of, whole_window(of)))
+    assert (first["fix"], first["with_first_ns"], second["fix"]) == ("unsync", None, "prefetch")
+    assert second["with_first_ns"] == make_plan(of, "run", 2).steps[1].gain_ns
+    assert int(str(second["with_first_ns"])) < int(str(first["gain_ns"])) + int(str(second["gain_ns"]))
 
 
 def test_a_plan_of_no_fix_is_refused() -> None:

@@ -2,13 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import PurePath
 from typing import Any, cast
 
 from tracegraph.vocabulary import bounds
+from tracegraph.vocabulary.python_frames import frame_parts
 from tracegraph.workbench.findings.bottleneck import Bottleneck, shares
 from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.findings.first_fix import is_corrected
-from tracegraph.workbench.text.text import format_ns, format_share
+from tracegraph.workbench.text.names import quoted
+from tracegraph.workbench.text.text import format_share, short_ns
 
 _NEARLY_ALL = 0.98
 """From this share on the sentence says that nearly all of the run would go, rather than what is left."""
@@ -48,6 +51,21 @@ _PATH: Mapping[Bottleneck, tuple[str, str]] = {
     "unknown": ("Something that the file does not hold", "has no record or no explanation"),
 }
 """Who determines the length of a part, and what its share of the path is."""
+_TIME: Mapping[str, str] = {
+    bounds.HOST: "the threads' work on the path",
+    bounds.GPU: "the computing on the path",
+    bounds.TRANSFERS: "the transfers on the path",
+    bounds.LOADING: "the loading on the path",
+    bounds.WAITS: "the waits for the GPU",
+    bounds.LAUNCHING: "the launching on the path",
+    bounds.THREADS: "these waits",
+    bounds.RANKS: "the waits for other ranks",
+    bounds.TURNS: "these turns",
+    bounds.UNRECORDED: "this time",
+}
+"""What is said of a bottleneck's time where its place in the code is known."""
+_PLACED = 0.2
+"""A place in the code is named from this share of a bottleneck's time on, 0..1."""
 
 
 @dataclass(frozen=True)
@@ -91,24 +109,39 @@ def _by_replay(findings: Findings) -> Bound:
     row, base = rows[named[0]], _base(findings)
     if share >= _NEARLY_ALL:
         return Bound(words[0], words, share, f"{who}: nearly all of its {base} would go {free}.")
-    left = f"{free}, {format_ns(row['length_ns'])} of {base} would be left"
+    left = f"{free}, {short_ns(row['length_ns'])} of {base} would be left"
     return Bound(words[0], words, share, f"{who}: {left}.")
 
 
 def _base(findings: Findings) -> str:
     base_ns = int(findings.bounds["base_ns"])
     without = " (without what recording cost)" if is_corrected(findings, base_ns) else ""
-    return f"{format_ns(base_ns)}{without}"
+    return f"{short_ns(base_ns)}{without}"
 
 
 def _several(findings: Findings, rows: Sequence[Mapping[str, Any]]) -> str:
     """Say that several resources gain about as much."""
     names = _listed([row["resource"] for row in rows], "or")
-    left = _listed([format_ns(row["length_ns"]) for row in rows], "or")
+    left = _listed([short_ns(row["length_ns"]) for row in rows], "or")
     return (
         f"No one thing bounds the run: without {names}, each alone, {left} of "
         f"{_base(findings)} would be left."
     )
+
+
+def where_in_code(findings: Findings) -> str:
+    """Say where in the code most of the time of each bottleneck is; empty where that is not recorded."""
+    told = [row for row in findings.bounds.get("places", []) if row["share"] >= _PLACED]
+    parts = [
+        f"{format_share(row['share'])} of {_TIME[row['resource']]} in {_place(row['place'])}" for row in told
+    ]
+    return f"In the code: {'; '.join(parts)}." if parts else ""
+
+
+def _place(name: str) -> str:
+    """Quote a place; of a function's file the name is said without its folders, which may be many."""
+    frame = frame_parts(name)
+    return quoted(name if frame is None else f"{PurePath(frame[0]).name}({frame[1]}): {frame[2]}")
 
 
 def _listed(words: Sequence[str], last: str) -> str:

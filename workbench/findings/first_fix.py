@@ -10,7 +10,7 @@ from tracegraph.vocabulary.step_names import step_number
 from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.findings.topics import TOPICS, is_about
 from tracegraph.workbench.text.names import quoted
-from tracegraph.workbench.text.text import format_ns, format_times
+from tracegraph.workbench.text.text import format_times, short_ns
 
 _WHOLE, _OWN, _LIBRARY, _MOST = 0.6, 0.5, 0.9, 2 / 3
 """Shares, 0..1, that tell the program from its parts.
@@ -120,10 +120,19 @@ def said_gain(findings: Findings, row: Row) -> str:
     return f"{_gain(findings, row)}{faster}{_worth(findings, row)}"
 
 
+def said_together(fixes: Sequence[Row]) -> str:
+    """Say that gains do not add up, and what the first two fixes gain together if that was replayed."""
+    if len(fixes) < 2:
+        return ""
+    together_ns = fixes[1].get("with_first_ns")
+    pair = "" if together_ns is None else f": the first two gain {short_ns(together_ns)} together"
+    return f"Gains do not add up{pair}; `tracegraph plan` tries more."
+
+
 def _gain(findings: Findings, row: Row) -> str:
-    likely = f"{format_ns(row['low_ns'])} to {format_ns(row['high_ns'])}"
+    likely = f"{short_ns(row['low_ns'])} to {short_ns(row['high_ns'])}"
     likely += ", without what recording cost" if is_corrected(findings, row["base_ns"]) else ""
-    return f"{format_ns(row['gain_ns'])} of {format_ns(row['base_ns'])} ({likely})"
+    return f"{short_ns(row['gain_ns'])} of {short_ns(row['base_ns'])} ({likely})"
 
 
 def is_corrected(findings: Findings, base_ns: int) -> bool:

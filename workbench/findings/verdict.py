@@ -8,14 +8,14 @@ import pandas as pd
 from tracegraph.vocabulary.gaps import WAITING_FOR_RANK
 from tracegraph.vocabulary.integrity_codes import DOUBTFUL
 from tracegraph.workbench.findings.bottleneck import Bottleneck
-from tracegraph.workbench.findings.bound import Bound, bound_of
+from tracegraph.workbench.findings.bound import Bound, bound_of, where_in_code
 from tracegraph.workbench.findings.contradictions import Contradiction, contradiction
 from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.findings.first_fix import NOTHING, Row, said_first, what_to_change
 from tracegraph.workbench.findings.mixed_ranks import ADVICE, mixed_share
 from tracegraph.workbench.findings.topics import COMMUNICATION
 from tracegraph.workbench.text.names import quoted
-from tracegraph.workbench.text.text import format_ns, format_share
+from tracegraph.workbench.text.text import format_share, short_ns
 
 _HOLDS = 0.25
 """The one longest event is mentioned if it alone holds this share of the path."""
@@ -60,8 +60,8 @@ def outlier(findings: Findings) -> str:
     count, long = int(row["count"]), int(row["long_count"])
     who = "One" if long == 1 else f"The longest of {long} long ones"
     said = (
-        f"{who} of {count:,} {quoted(str(row['name']))} takes {format_ns(row['duration_ns'])}, the others "
-        f"{format_ns(row['median_ns'])} in the median: it alone holds {format_share(share)} of the path"
+        f"{who} of {count:,} {quoted(str(row['name']))} takes {short_ns(row['duration_ns'])}, the others "
+        f"{short_ns(row['median_ns'])} in the median: it alone holds {format_share(share)} of the path"
     )
     return f"{said}{_waited(findings, str(row['name']))}."
 
@@ -73,7 +73,7 @@ def _waited(findings: Findings, name: str) -> str:
         return ""
     waited = findings.by_gap_ns.get(WAITING_FOR_RANK, 0)
     if waited:
-        return f", without the {format_ns(waited)} of the path in which collectives waited for another rank"
+        return f", without the {short_ns(waited)} of the path in which collectives waited for another rank"
     files = "one file" if findings.details.ranks == 1 else "these files"
     return f"; how much of that is waiting for another rank {files} cannot tell"
 
@@ -84,7 +84,7 @@ class Verdict:
 
     `bottlenecks`: each one if `bottleneck` is `several`, else that one; empty if nothing is known. `share`:
     for a run, the share of it that goes if the resource is free; for a part, the share of its path. `gains`
-    are about the whole run.
+    are about the whole run. `where`: where in the code the bottleneck's time is, empty if that is not known.
     """
 
     bottleneck: Bottleneck
@@ -92,6 +92,7 @@ class Verdict:
     sentences: Sequence[str]
     gains: Sequence[Row]
     bottlenecks: Sequence[Bottleneck] = ()
+    where: str = ""
 
 
 def judge(findings: Findings) -> Verdict:
@@ -111,7 +112,8 @@ def judge(findings: Findings) -> Verdict:
     elif not (untold or lost) and findings.bounds:
         sentences.append(NOTHING)
     sentences.append(_unknown(findings, bound, gains, (_NOT_SHOWN,) if untold else ()))
-    return Verdict(bound.bottleneck, bound.share, sentences, gains, bound.bottlenecks)
+    where = "" if untold or lost else where_in_code(findings)
+    return Verdict(bound.bottleneck, bound.share, sentences, gains, bound.bottlenecks, where)
 
 
 def _cannot_tell(findings: Findings, bound: Bound, changes: Sequence[Row]) -> bool:
@@ -142,7 +144,7 @@ def _untold(untold: Contradiction) -> Bound:
         f"the path is work of CPU threads, but a GPU works for {format_share(untold.busy)} of the window"
     )
     if untold.gain_ns is not None:
-        name, gain = quoted(untold.name), format_ns(untold.gain_ns)
+        name, gain = quoted(untold.name), short_ns(untold.gain_ns)
         said += f", and without {name}, the longest of that work, the run would be only {gain} shorter"
     return Bound("unknown", [], untold.share, f"{said}.")
 

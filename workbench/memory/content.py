@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import PurePath
+from typing import Any
 
 import pandas as pd
 
@@ -40,6 +41,14 @@ _FIXES = (
     Column("saved_bytes", "saves", "bytes"),
     Column("_costs", "what it costs", "prose"),
 )
+
+
+def of_recording(rows: pd.DataFrame | None, recording: str, device: Any) -> pd.DataFrame:
+    """Keep the rows of a query that are about one device in one recording; none where nothing was asked."""
+    if rows is None or rows.empty:
+        return pd.DataFrame()
+    same = rows["device"].isna() if pd.isna(device) else rows["device"] == device
+    return rows[(rows["recording"] == recording) & same].reset_index(drop=True)
 
 
 def memory_title(recording: Recording) -> str:
@@ -106,10 +115,13 @@ def class_blocks(rows: pd.DataFrame) -> Iterator[Block]:
 def level_blocks(
     rows: pd.DataFrame, peak_bytes: int, phases: Sequence[tuple[str, int, int]] = ()
 ) -> Iterator[Block]:
-    """Draw the level of each class over time, in the columns of `Recording.over_time`."""
+    """Draw the level of each class over time, in the columns of `Recording.over_time`.
+
+    `phases`: names, starts and ends of what is marked in it, ns.
+    """
     if rows.empty:
         return
-    first = int(rows["at_ns"].min())
+    first, last = int(rows["at_ns"].min()), int(rows["at_ns"].max())
     drawn = rows.assign(_after_ns=rows["at_ns"] - first)
     yield Plot(
         "Memory over time by class",
@@ -120,7 +132,11 @@ def level_blocks(
         colour="class",
         colours=CLASS_COLOURS,
         marks={"peak": peak_bytes},
-        spans=[(name, start - first, end - first) for name, start, end in phases],
+        spans=[
+            (name, max(start, first) - first, min(end, last) - first)
+            for name, start, end in phases
+            if start < last and end > first
+        ],
         note="Classes are stacked. Of neighbouring changes the one with most memory is drawn.",
     )
 

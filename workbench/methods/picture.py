@@ -9,6 +9,7 @@ from tracegraph.queries.run_part import RunPart
 from tracegraph.queries.runs import find_window, first_rank
 from tracegraph.store.read_only import check_reads
 from tracegraph.workbench.methods.flame import Flame
+from tracegraph.workbench.methods.memory_picture import memory
 from tracegraph.workbench.methods.picture_file import Picture
 from tracegraph.workbench.pictures.graphs import causes_picture, lanes_picture, result_picture
 from tracegraph.workbench.pictures.path import path_picture
@@ -144,7 +145,7 @@ def query_picture(answers: Answers, query: str, values: Mapping[str, object]) ->
 
 
 PICTURES: dict[str, Callable[..., Picture]] = {
-    made.__name__: made for made in (critical_path, flame, hotspot, event, step, cypher)
+    made.__name__: made for made in (critical_path, flame, hotspot, event, step, memory, cypher)
 }
 """What can be drawn, by name."""
 

@@ -12,11 +12,11 @@ from importlib.resources import files
 import jinja2
 from markupsafe import Markup
 
-from tracegraph.workbench.pictures.palette import OTHER_COLOUR, tint
+from tracegraph.workbench.pictures.palette import tint
 from tracegraph.workbench.sections.blocks import Block, Part, Stack, Table
-from tracegraph.workbench.sections.cells import cell_text
+from tracegraph.workbench.sections.cells import cell_text, said_faster
 from tracegraph.workbench.sections.shown_names import ShownNames
-from tracegraph.workbench.text.text import format_ns, format_share, label
+from tracegraph.workbench.text.text import format_share, label, short_ns
 
 _PLACE = files("tracegraph.workbench.notebook")
 _TEXT_CELLS = 400
@@ -77,14 +77,13 @@ def card(title: str, blocks: Sequence[Shown]) -> str:
 
 def _parts(stack: Stack) -> list[_Part]:
     """Cut a bar into its largest parts, and one for all others."""
-    named, others = list(stack.parts[:_MOST_PARTS]), stack.parts[_MOST_PARTS:]
-    if others:
-        named.append(Part(f"{len(others)} others", sum(one.length_ns for one in others), OTHER_COLOUR))
-    return [_part(one, one.length_ns / max(1, stack.whole_ns)) for one in named]
+    parts = stack.listed(_MOST_PARTS).parts
+    return [_part(one, one.length_ns / max(1, stack.whole_ns)) for one in parts]
 
 
 def _part(one: Part, share: float) -> _Part:
-    size = f"{format_ns(one.length_ns)} · {format_share(share)}"
+    sizes = [short_ns(one.length_ns), format_share(share)] if one.length_ns else []
+    size = " · ".join([*sizes, *([f"without it {said_faster(one)}"] if one.faster else [])])
     return _Part(label(one.word, _NAME_CELLS), size, _percent(share), tint(one.colour), share >= _ROOM)
 
 
@@ -100,7 +99,7 @@ def _template() -> jinja2.Template:
     )
     environment.filters |= {
         "kind": lambda block: type(block).__name__,
-        "duration": format_ns,
+        "duration": short_ns,
         "safe_text": lambda text: label(str(text), _TEXT_CELLS),
         "parts": _parts,
         "percent": lambda length_ns, whole_ns: _percent(length_ns / max(1, whole_ns)),

@@ -11,7 +11,7 @@ from tracegraph.workbench.findings.first_fix import NOTHING
 from tracegraph.workbench.notebook.card import Lengths, OneLength, Shown, card
 from tracegraph.workbench.sections import made_of, recommendations, run, verdict
 from tracegraph.workbench.sections.blocks import Advice, Block, Column, Facts, Table, Words
-from tracegraph.workbench.text.text import format_ns, plural
+from tracegraph.workbench.text.text import format_ns, plural, short_ns
 from tracegraph.workbench.text.values import to_the_minute
 from tracegraph.workbench.what_if import answer_words, plan_words
 
@@ -46,7 +46,7 @@ def report_card(findings: Findings) -> str:
     about, judged, parts, advised = (section.SECTION.content(findings) for section in sections)
     shown = [block.first(_MOST_ADVICE) if isinstance(block, Advice) else block for block in advised]
     blocks = [*about, *map(_answer_first, judged), *parts, *shown]
-    return card(f"{findings.title}: {format_ns(findings.length_ns)}", blocks)
+    return card(f"{findings.title}: {short_ns(findings.length_ns)}", blocks)
 
 
 def _answer_first(block: Block) -> Block:

@@ -20,17 +20,19 @@ from tracegraph.workbench.output.summary import summarise
 from tracegraph.workbench.pictures.lanes import NAME_CELLS
 from tracegraph.workbench.pictures.palette import frame_colour
 from tracegraph.workbench.sections.blocks import Block, Chart, Fact, Plot
-from tracegraph.workbench.sections.cells import cell_text, number
+from tracegraph.workbench.sections.cells import cell_text, number, said_faster
 from tracegraph.workbench.sections.glossary import WORDS
 from tracegraph.workbench.sections.run import run_facts
 from tracegraph.workbench.sections.section import GROUPS, OPEN, all_sections
 from tracegraph.workbench.sections.shown_names import ShownNames
 from tracegraph.workbench.sections.verdict import trust
-from tracegraph.workbench.text.text import format_ns, format_share, format_times, label
+from tracegraph.workbench.text.text import format_ns, format_share, format_times, label, short_ns
 
 TEXT_CELLS = 400
 """How many cells a text of the page's data may take before it is shortened."""
 _PLACE = files("tracegraph.workbench.output")
+_MOST_PARTS = 6
+"""How many parts of a bar have a row below it."""
 _EXACT = 1 << 53
 """Whole numbers beyond 2^53 are not exact in JavaScript."""
 _BEFORE_UNIT = re.compile(r"(\d) (?=(?:ns|µs|ms|s|[kMGT]?B)\b|%)")
@@ -113,7 +115,7 @@ def report_page(findings: Findings) -> str:
         for name, section in all_sections().items()
         if section.group == group and name != "run"  # the page's head says what it does
     ]
-    facts = (findings.scope, format_ns(findings.length_ns), *run_facts(findings))
+    facts = (findings.scope, short_ns(findings.length_ns), *run_facts(findings))
     head = Head(findings.details.name, facts, trust(findings))
     return sections_page(head, sections, ("summary.json", summarise(findings)))
 
@@ -187,6 +189,9 @@ def _template(name: str) -> jinja2.Template:
         "kind": lambda block: type(block).__name__,
         "plain": number,
         "duration": format_ns,
+        "short": short_ns,
+        "listed": lambda stack: stack.listed(_MOST_PARTS),
+        "faster": said_faster,
         "share": format_share,
         "times": format_times,
         "colour": lambda category: frame_colour(str(category)),

@@ -1,6 +1,6 @@
 """The style of all pictures as DOT: fonts, title, legend, and labels that show any text literally."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import graphviz
 
@@ -10,18 +10,24 @@ from tracegraph.workbench.text.text import label
 INK = "#1f2933"
 PALE = "#7b8794"
 _FONT = "Helvetica,Arial,DejaVu Sans,sans-serif"
-_MOST_LEGEND = 8
+_MOST_LEGEND = 12
 """How many categories the legend lists."""
 
 
 def new_graph(
-    title: str, categories: Sequence[str], arrows: Mapping[str, str] = DEPENDENCY_COLOURS
+    title: str,
+    categories: Sequence[str],
+    arrows: Mapping[str, str] = DEPENDENCY_COLOURS,
+    colour: Callable[[str], str] = frame_colour,
 ) -> "graphviz.Digraph":
-    """Return an empty graph in the style of all pictures, with a title and a legend of the colours."""
+    """Return an empty graph in the style of all pictures, with a title and a legend of the colours.
+
+    `colour`: that of a category, `#rrggbb`; the legend shows its tint, as the fills of the picture do.
+    """
     return graphviz.Digraph(
         "tracegraph",
         graph_attr={
-            "label": _heading(title, categories, arrows),
+            "label": _heading(title, categories, arrows, colour),
             "labelloc": "t",
             "labeljust": "l",
             "fontname": _FONT,
@@ -44,10 +50,12 @@ def new_graph(
     )
 
 
-def _heading(title: str, categories: Sequence[str], colours: Mapping[str, str]) -> str:
+def _heading(
+    title: str, categories: Sequence[str], colours: Mapping[str, str], fill: Callable[[str], str]
+) -> str:
     """Return title and legend as an HTML-like label: fills are categories, arrows dependency kinds."""
     fills = "".join(
-        f'<td bgcolor="{tint(frame_colour(name))}"><font point-size="9">{_legend_text(name)}</font></td>'
+        f'<td bgcolor="{tint(fill(name))}"><font point-size="9">{_legend_text(name)}</font></td>'
         for name in categories[:_MOST_LEGEND]
     )
     arrows = "".join(
@@ -61,7 +69,7 @@ def _heading(title: str, categories: Sequence[str], colours: Mapping[str, str]) 
 
 def _legend_text(category: str) -> str:
     """Return the text on a fill; Graphviz 2.43 takes no empty text there."""
-    return html_label(category.strip() or "no category", 20)
+    return html_label(category.strip() or "no category", 28)
 
 
 def _legend_row(cells: str) -> str:

@@ -1,7 +1,7 @@
 """What a section shows, independent of who renders it: words, tables, plots and more; numbers are exact."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
 import pandas as pd
@@ -94,31 +94,47 @@ class Bars:
 
 @dataclass(frozen=True)
 class Part:
-    """A part of a whole: what it is, its length in ns and its colour, `#rrggbb`."""
+    """A part of a whole: what it is, its length in ns and its colour, `#rrggbb`.
+
+    `faster`: how many times as fast the whole would be without it, None where that is not known. A part of no
+    length is none of the whole, but would make it faster, too.
+    """
 
     word: str
     length_ns: int
     colour: str
+    faster: float | None = None
 
 
 @dataclass(frozen=True)
 class Stack:
-    """Parts of `whole_ns` in one bar, the largest first; `note`: what is said below it."""
+    """Parts of `whole_ns` in one bar and a table, the largest first; `note`: what is said below it."""
 
     parts: Sequence[Part]
     whole_ns: int
     note: str = ""
+
+    def listed(self, most: int) -> "Stack":
+        """Keep the first parts and what makes the whole faster; all others are one part."""
+        named = [one for place, one in enumerate(self.parts) if place < most - 1 or one.faster is not None]
+        others = [one for one in self.parts if one not in named]
+        if len(others) < 2:
+            return self
+        rest = Part(f"{len(others)} others", sum(one.length_ns for one in others), others[0].colour)
+        return replace(self, parts=sorted([*named, rest], key=lambda one: -one.length_ns))
 
 
 @dataclass(frozen=True)
 class Gains:
     """Fixes by what they gain of a run of `base_ns`, for a page: a picture of each range, and how to do it.
 
-    A row has title, evidence, how, command, gain_ns, low_ns, high_ns and speedup, as in `Findings.fixes`.
+    A row has title, evidence, how, command, gain_ns, low_ns, high_ns and speedup, as in `Findings.fixes`;
+    `note`: what is said below them.
     """
 
     rows: Sequence[Mapping[str, Any]]
     base_ns: int
+    note: str = ""
 
 
 @dataclass(frozen=True)

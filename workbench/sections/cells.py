@@ -6,9 +6,16 @@ from typing import Any
 
 import pandas as pd
 
-from tracegraph.workbench.sections.blocks import Kind
+from tracegraph.workbench.sections.blocks import Kind, Part
 from tracegraph.workbench.sections.shown_names import ShownNames
-from tracegraph.workbench.text.text import format_amount, format_bytes, format_ns, format_share, label
+from tracegraph.workbench.text.text import (
+    format_amount,
+    format_bytes,
+    format_ns,
+    format_share,
+    format_times,
+    label,
+)
 
 _MOST_CELLS = 400
 """How many cells a text may take before it is shortened."""
@@ -37,6 +44,11 @@ def cell_text(kind: Kind, value: Any, names: ShownNames) -> str:
     if kind in _WRITTEN:
         return _WRITTEN[kind](value)
     return names.of(value) if kind == "name" else label(str(value), _MOST_CELLS)
+
+
+def said_faster(part: Part) -> str:
+    """Say how fast the whole would be without a part; empty where that is not known."""
+    return "" if part.faster is None else f"{format_times(part.faster)} times as fast"
 
 
 def _lines(pairs: Iterable[tuple[str, str]], names: ShownNames) -> Iterable[str]:

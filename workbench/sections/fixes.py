@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pandas as pd
 
 from tracegraph.workbench.findings.findings import Findings
-from tracegraph.workbench.findings.first_fix import NOTHING
+from tracegraph.workbench.findings.first_fix import NOTHING, said_together
 from tracegraph.workbench.sections.blocks import Block, Column, Gains, Table, Words
 from tracegraph.workbench.sections.section import ANSWER, Section
 
@@ -35,10 +35,12 @@ def _content(findings: Findings) -> Sequence[Block]:
     if not findings.fixes:
         return [Words(NOTHING)]
     rows = pd.DataFrame([dict(row) for row in findings.fixes])
+    if "with_first_ns" in rows:  # runs of an earlier version lack it
+        rows["with_first_ns"] = rows["with_first_ns"].astype("Int64")
     rows["_assumed"] = ["; ".join(texts) for texts in rows["assumptions"]]
     rows["assumptions"] = rows["_assumed"]
     shown = findings.fixes[:_DRAWN]
-    gains = Gains(shown, int(shown[0]["base_ns"]))
+    gains = Gains(shown, int(shown[0]["base_ns"]), said_together(shown))
     return [gains, Table(rows, _COLUMNS, note=_METHOD, folded=_FOLDED)]
 
 

@@ -3,14 +3,15 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import cycle
+from typing import cast
 
+from tracegraph.vocabulary.bounds import BOTTLENECKS
 from tracegraph.vocabulary.categories import Role, find_category
 from tracegraph.workbench.findings.bottleneck import Bottleneck, shares
 from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.findings.verdict import judge
 from tracegraph.workbench.sections.blocks import Block, Part, Stack
 from tracegraph.workbench.sections.section import ANSWER, Section
-from tracegraph.workbench.text.text import format_times
 
 _PARTS: Mapping[Bottleneck, tuple[str, str]] = {
     "gpu": ("GPU work", "#3b6fd4"),
@@ -28,11 +29,13 @@ _PARTS: Mapping[Bottleneck, tuple[str, str]] = {
 """What each part of the path is called, and its colour, on which white text can be read."""
 _LEAST = 0.001
 """Parts below this share of the path, 0..1, are not worth a word."""
-_FASTER = (
-    "A share is no gain: without a part, other work takes its place, or what waited for it begins earlier. "
-    "The run would be this many times as fast without"
+_NO_GAIN = (
+    "A share is no gain: without a part, other work takes its place, or what waited for it begins earlier."
 )
-_CORRECTED, _CORRECTION = " The bar is as recorded; these are without what recording cost.", 0.005
+_CORRECTED, _CORRECTION = (
+    " Shares are as recorded; how fast it would be is without what recording cost.",
+    0.005,
+)
 """Said from this share of the run on, 0..1, that recording cost."""
 _WORTH, _LISTED = 0.01, 4
 """A resource is named with its worth from this share of the run on; at most so many are."""
@@ -44,15 +47,24 @@ _LONE = 0.9
 
 def made_of(findings: Findings) -> Stack | None:
     """Share out the path among the resources that can bound it; None if there is nothing to share out."""
-    found = sorted(shares(findings).items(), key=lambda item: -item[1])
-    parts = [
-        Part(_PARTS[name][0], round(share * findings.length_ns), _PARTS[name][1])
-        for name, share in found
-        if share >= _LEAST
-    ]
-    if found and found[0][0] == "cpu" and found[0][1] >= _LONE:
-        parts = _kinds(findings)
-    return Stack(parts, findings.length_ns, _worth(findings)) if parts else None
+    found, worth = shares(findings), _worth(findings)
+    if found.get("cpu", 0.0) >= _LONE:
+        parts = [*_kinds(findings), *(_part(name, 0.0, 0, worth) for name in worth)]
+    else:
+        parts = [
+            _part(name, share, findings.length_ns, worth)
+            for name, share in found.items()
+            if share >= _LEAST or name in worth
+        ]
+    if not any(part.length_ns for part in parts):
+        return None
+    parts.sort(key=lambda part: (-part.length_ns, -(part.faster or 0)))
+    return Stack(parts, findings.length_ns, _said(findings) if worth else "")
+
+
+def _part(name: Bottleneck, share: float, whole_ns: int, worth: Mapping[Bottleneck, float]) -> Part:
+    word, colour = _PARTS[name]
+    return Part(word, round(share * whole_ns) if share >= _LEAST else 0, colour, worth.get(name))
 
 
 def _kinds(findings: Findings) -> list[Part]:
@@ -75,18 +87,22 @@ def _content(findings: Findings) -> Sequence[Block]:
     return [] if stack is None else [stack]
 
 
-def _worth(findings: Findings) -> str:
-    """Say how much shorter the run is without each resource; empty if that is not stored or not known."""
+def _worth(findings: Findings) -> Mapping[Bottleneck, float]:
+    """How many times as fast the run is without each resource; empty if that is not stored or not known."""
     if judge(findings).bottleneck == "unknown":
-        return ""
+        return {}
     base_ns, rows = findings.bounds.get("base_ns", 0), findings.bounds.get("resources", [])
-    told = [
-        f"{row['resource']} {format_times(base_ns / row['length_ns'])}"
+    return {
+        cast(Bottleneck, BOTTLENECKS[row["resource"]]): base_ns / row["length_ns"]
         for row in rows[:_LISTED]
         if row["share"] >= _WORTH and row["length_ns"] >= base_ns * _LEFT
-    ]
-    corrected = _CORRECTED if base_ns < (1 - _CORRECTION) * findings.length_ns else ""
-    return f"{_FASTER}: {', '.join(told)}.{corrected}" if told else ""
+    }
+
+
+def _said(findings: Findings) -> str:
+    """Say what the table of parts with their worth does not say."""
+    is_corrected = findings.bounds["base_ns"] < (1 - _CORRECTION) * findings.length_ns
+    return f"{_NO_GAIN}{_CORRECTED if is_corrected else ''}"
 
 
 SECTION = Section(5, "What the critical path is made of", _content, group=ANSWER)

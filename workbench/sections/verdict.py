@@ -24,6 +24,8 @@ def _content(findings: Findings) -> Sequence[Block]:
     verdict = judge(findings)
     words = dict(zip(("verdict", FIRST), verdict.sentences[:-1], strict=False))
     facts = [Fact(word, sentence) for word, sentence in words.items()]
+    if verdict.where:
+        facts.insert(1, Fact("where", verdict.where))
     return [Facts([trust(findings), *facts, Fact("not known", verdict.sentences[-1])])]
 
 

@@ -81,6 +81,18 @@ def format_ns(value: float) -> str:
     return f"{value:,.0f} ns"
 
 
+def short_ns(value: float) -> str:
+    """Return a duration with the three digits that say how long it is, such as `12.3 ms` and `1,234 s`."""
+    for scale, unit in _SCALES:
+        if abs(value) >= scale:
+            return f"{_three_digits(value / scale)} {unit}"
+    return f"{value:,.0f} ns"
+
+
+def _three_digits(value: float) -> str:
+    return f"{value:,.0f}" if abs(value) >= 99.95 else f"{value:.3g}"
+
+
 def format_bytes(count: int) -> str:
     """Return a size in the unit that suits it, such as `1.5 MB`; 1 MB is 10^6 bytes."""
     for scale, unit in _SIZES:

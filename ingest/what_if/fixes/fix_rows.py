@@ -3,6 +3,7 @@
 import shlex
 from collections.abc import Collection, Sequence
 
+from tracegraph.ingest.what_if.changes.change import join_changes
 from tracegraph.ingest.what_if.fixes.fix import Candidate, Fix, Scene
 from tracegraph.ingest.what_if.fixes.registry import FIXES
 from tracegraph.ingest.what_if.predictions.gains import Gain
@@ -28,11 +29,24 @@ def find_fixes(predictor: Predictor) -> list[Row]:
     -------
     rows
         fix, title, selector, gain_ns, low_ns, high_ns, base_ns, speedup, inferred_share, evidence, how,
-        command (words of `tracegraph what-if`), assumptions, refuted_by.
+        command (words of `tracegraph what-if`), assumptions, refuted_by, with_first_ns (what this one and the
+        first gain together, None for the first and for one that is made instead of it).
     """
     chosen = _worthwhile(predictor, Scene(predictor.graph, predictor.unchanged().on_path))
     shown = {fix.name for fix, *_ in chosen}
-    return [_row(predictor, place, shown) for place in chosen]
+    rows = [_row(predictor, place, shown) for place in chosen]
+    return [
+        {**row, "with_first_ns": _with_first(predictor, chosen, place)}
+        for row, place in zip(rows, chosen, strict=True)
+    ]
+
+
+def _with_first(predictor: Predictor, chosen: Sequence[Place], place: Place) -> int | None:
+    """Replay the fix that gains most and another one at once."""
+    (best, first, _), (fix, one, _) = chosen[0], place
+    if place is chosen[0] or best.name in fix.instead_of or fix.name in best.instead_of:
+        return None
+    return predictor.gain(join_changes([first.change, one.change])).gain_ns
 
 
 def _worthwhile(predictor: Predictor, scene: Scene) -> Sequence[Place]:
