@@ -182,7 +182,7 @@ def test_a_gain_in_what_the_job_costs_and_yields() -> None:
     )
     assert worth(findings, findings.potential[0]) == {
         "gpu_hours_a_day": "96 GPU-hours a day",
-        "samples_a_second": "3.2e+08 → 6.4e+08 samples a second",
+        "samples_a_second": "320,000,000 → 640,000,000 samples a second",
     }
     assert "96 GPU-hours a day" in judge(findings).sentences[1]
 

@@ -10,7 +10,7 @@ from tracegraph.vocabulary.step_names import step_number
 from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.findings.topics import TOPICS, is_about
 from tracegraph.workbench.text.names import quoted
-from tracegraph.workbench.text.text import format_times, short_ns
+from tracegraph.workbench.text.text import format_rate, format_times, short_ns
 
 _WHOLE, _OWN, _LIBRARY, _MOST = 0.6, 0.5, 0.9, 2 / 3
 """Shares, 0..1, that tell the program from its parts.
@@ -156,5 +156,5 @@ def worth(findings: Findings, row: Row) -> dict[str, str]:
     for amount, word in ((job.batch, "samples"), (job.tokens, "tokens")):
         if amount and steps and left > 0:
             before, after = (amount * steps / (ns / 1e9) for ns in (row["base_ns"], left))
-            said[f"{word}_a_second"] = f"{before:,.4g} → {after:,.4g} {word} a second"
+            said[f"{word}_a_second"] = f"{format_rate(before)} → {format_rate(after)} {word} a second"
     return said

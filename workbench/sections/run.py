@@ -7,10 +7,11 @@ from collections.abc import Iterator, Sequence
 from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.sections.blocks import Block, Words
 from tracegraph.workbench.sections.section import ANSWER, Section
-from tracegraph.workbench.text.text import label, plural, visible
+from tracegraph.workbench.text.text import format_ns, format_rate, label, plural, visible
 
 _DEVICES = 2
 """How many kinds of devices are named."""
+_NS_PER_S = 1e9
 _NAME_CELLS = 80
 """How many cells the name of the run may take before it is shortened."""
 
@@ -35,7 +36,8 @@ def _content(findings: Findings) -> Sequence[Block]:
         f"{plural(details.ranks, 'rank')}, {plural(details.events, 'event')}; in the graph "
         f"{plural(details.nodes, 'node')} and {plural(edges, 'relationship')}"
     )
-    return [Words(counts), *(Words(sentence, "note") for sentence in _of_job(findings))]
+    said = (*_of_job(findings), *_pace(findings))
+    return [Words(counts), *(Words(sentence, "note") for sentence in said)]
 
 
 def _of_job(findings: Findings) -> Iterator[str]:
@@ -44,6 +46,22 @@ def _of_job(findings: Findings) -> Iterator[str]:
     if said:
         yield f"Said of the job at ingest: {visible(said)}."
     yield from map(visible, findings.job.instead_of(findings.job_at_ingest))
+
+
+def _pace(findings: Findings) -> Iterator[str]:
+    """Say how much the job does in a second, if its user says how much it does in a step."""
+    job, steps = findings.job, findings.steps
+    done = [(amount, word) for amount, word in ((job.batch, "samples"), (job.tokens, "tokens")) if amount]
+    if steps.empty or not done:
+        return
+    ranks = steps.groupby("rank").agg(
+        start_ns=("start_ns", "min"), end_ns=("window_end_ns", "max"), count=("number", "size")
+    )
+    mean_ns = float(((ranks["end_ns"] - ranks["start_ns"]) / ranks["count"]).max())
+    if mean_ns > 0:
+        rates = " and ".join(f"{format_rate(amount / mean_ns * _NS_PER_S)} {word}" for amount, word in done)
+        over = plural(steps["number"].nunique(), "step")
+        yield f"Now it does {rates} a second, over {over} of {format_ns(round(mean_ns))} in the mean."
 
 
 SECTION = Section(0, _title, _content, lambda scope: {"traces": scope.whole}, group=ANSWER)

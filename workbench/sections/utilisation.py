@@ -15,7 +15,7 @@ from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.findings.first_fix import DAY_H
 from tracegraph.workbench.sections.blocks import Block, Column, Plot, Table, Words
 from tracegraph.workbench.sections.gpu_time import COLOURS, IDLE
-from tracegraph.workbench.sections.section import GPU, Parameters, Scope, Section
+from tracegraph.workbench.sections.section import TIME, Parameters, Scope, Section
 from tracegraph.workbench.text.text import format_amount, format_share, plural
 
 _COLOURS = {
@@ -198,4 +198,4 @@ def _asks(scope: Scope) -> Mapping[str, Parameters]:
     return {"utilisation": {**scope.between, **said}, **parts}
 
 
-SECTION = Section(99, "Use of the peak", _content, _asks, group=GPU)
+SECTION = Section(6, "Use of the peak", _content, _asks, group=TIME)

@@ -101,6 +101,12 @@ def format_bytes(count: int) -> str:
     return plural(count, "byte")
 
 
+def format_rate(value: float) -> str:
+    """Write how many of something there are in a second, in four digits without exponent: `655,400`."""
+    rounded = float(f"{value:.4g}")
+    return f"{rounded:,.0f}" if rounded >= 1000 else f"{rounded:g}"
+
+
 def format_amount(value: float) -> str:
     """Return a number with the letter of its thousands, such as `1.5 T`; under a thousand as it is."""
     for scale, letter in _AMOUNTS:
