@@ -101,6 +101,21 @@ PROTOCOLS = ("ll", "ll128", "simple")
 RING, TREE = "ring", "tree"
 
 
+FSDP = "FSDP::"
+"""How the annotations of PyTorch's fully_shard begin."""
+FSDP_GATHER, FSDP_TAKES_OVER = "FSDP::all_gather", "FSDP::all_gather_copy_out"
+"""How those around a gather begin, and those that hand over what was gathered."""
+_FSDP_MODULE = re.compile(r"FSDP::all_gather(?:_copy_out)? \((?P<module>.*)\)")
+
+
+def gathered_module(name: str) -> str | None:
+    """Read which module an annotation gathers or takes over: empty for the root, None if it does neither."""
+    if not name.startswith(FSDP_GATHER):
+        return None
+    named = _FSDP_MODULE.fullmatch(name)
+    return named["module"] if named else ""
+
+
 @lru_cache(maxsize=4096)  # a job states few names, each of them thousands of times
 def stated_kind(collective: str) -> str | None:
     """Find the kind that a name such as `_allgather_base` or `AllReduce` means; None for none."""

@@ -85,7 +85,7 @@ def fixes_page() -> str:
 def _fix(fix: Fix) -> str:
     option = " ".join(fix.option or (f"--{fix.name}",)) if fix.edit is not None else None
     rows = {
-        "asked by": f"`{option} {fix.unit or 'SEL'}`" if option else "older options, as its command says",
+        "asked by": f"`{option} {fix.argument}`" if option else "older options, as its command says",
         "recognised by": fix.recognised,
         "a replay": fix.replayed,
         "how": fix.how,

@@ -53,6 +53,11 @@ def backward(start: float, end: float, number: int, *, thread: int = 2) -> Row:
         ("## forward:sparse_arch ##", None),
         ("forward_backward", None),
         ("train_step", None),
+        ("FullyShardedDataParallel.forward", FORWARD),
+        ("FullyShardedDataParallel._pre_forward", None),
+        ("FSDP::root_pre_forward", None),
+        ("FSDP::post_forward (layers.0)", None),
+        ("FSDP::pre_backward", None),
         ("nccl:all_reduce", None),
         ("straightforward", None),
         ("forward" + " " * 400 + "x", None),
@@ -173,6 +178,38 @@ def test_without_a_gpu_the_thread_is_its_own_engine() -> None:
     ]
     check_phases(found)
     assert not without_sink(found)
+
+
+def test_hooks_of_sharded_modules_are_no_phases_but_tell_how_long_a_pass_lasts() -> None:
+    found = model(
+        step(1, 0, 100),
+        mark("FSDP::root_pre_forward", 2, 3),
+        mark("FSDP::pre_forward (0)", 4, 8),  # gathers
+        forward("aten::mm", 9, 20, 1),
+        mark("FSDP::post_forward (0)", 21, 22),
+        backward(40, 50, 1, thread=1),
+        mark("FSDP::pre_backward (0)", 41, 45),
+        mark("FSDP::pre_forward (0)", 46, 47),  # computed again
+        mark("FSDP::root_post_backward_callback", 52, 70),  # reduces
+        mark("FSDP::post_backward_reduce (0)", 54, 69),
+        mark("Optimizer.step#SGD.step", 80, 95),
+    )
+    assert listed(found) == [
+        (1, FORWARD, 1, 2, 40, 40, "inferred"),
+        (1, BACKWARD, 1, 40, 70, 70, "inferred"),
+        (1, OPTIMIZER, 1, 80, 95, 95, "recorded"),
+    ]
+    check_phases(found)
+
+
+def test_hooks_alone_tell_forward_passes_of_inference() -> None:
+    marks = [
+        mark(name, at + 10 * turn, at + 10 * turn + 1)
+        for turn in range(2)
+        for name, at in (("FSDP::root_pre_forward", 1), ("FSDP::pre_forward", 3), ("FSDP::post_forward", 7))
+    ]
+    found = listed(model(step(1, 0, 30), *marks, event("aten::mm", 5, 6)))
+    assert [one[1:5] for one in found] == [(FORWARD, 1, 1, 8), (FORWARD, 2, 11, 18)]
 
 
 def test_a_function_of_the_users_own_tells_no_times() -> None:

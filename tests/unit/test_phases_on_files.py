@@ -12,7 +12,14 @@ from phase_checks import check_phases, listed, without_sink
 from tracegraph.ingest.findings import Integrity
 from tracegraph.ingest.ranks.rank_part import build_checked
 from tracegraph.ingest.readers import read_trace
-from tracegraph.vocabulary.phases import BACKWARD, DATA_LOADING, FORWARD, OPTIMIZER, ZERO_GRAD
+from tracegraph.vocabulary.phases import (
+    BACKWARD,
+    DATA_LOADING,
+    FORWARD,
+    OPTIMIZER,
+    PHASE_NAMES,
+    ZERO_GRAD,
+)
 
 RECORDED, INFERRED = "recorded", "inferred"
 TRAINING = {ZERO_GRAD: RECORDED, FORWARD: INFERRED, BACKWARD: INFERRED, OPTIMIZER: RECORDED}
@@ -78,6 +85,22 @@ def test_phases_of_own_traces(path: Path) -> None:
         evidence = {one[1]: one[6] for one in listed(model) if one[0] == step}
         evidence.pop(DATA_LOADING, None)
         assert evidence == TRAINING
+
+
+@pytest.mark.parametrize("ahead", [0, 1, 2])
+def test_passes_of_sharded_models_hold_their_gathers_and_reductions(ahead: int) -> None:
+    path = Path(__file__).parents[1] / "data" / f"fsdp_prefetch_{ahead}" / "rank0.json.gz"
+    integrity = Integrity("")
+    found = build_checked(read_trace(path, integrity), integrity)
+    assert [one[:3] + one[-1:] for one in listed(found)] == [
+        (step, name, 1, evidence) for step in (2, 3) for name, evidence in TRAINING.items()
+    ]
+    events, phases = found.events, found.phases
+    for at, name in enumerate(map(str, events.name)):
+        if name.startswith("FSDP::"):
+            inside = (phases.start <= events.start[at]) & (events.end[at] <= phases.end)
+            (phase,) = phases.name[inside]
+            assert any(one in name for one in (PHASE_NAMES[phase], "FSDP::all_gather"))
 
 
 def _inside(one: tuple[float, float], phase: tuple[float, float], scale: float = 1) -> bool:

@@ -94,8 +94,11 @@ class WhatIf:
     @property
     def assumptions(self) -> list[str]:
         """What the fixes of the question take for granted, and no file shows."""
-        asked = dict.fromkeys(fix for fix, _ in self.question.fixes)
-        return list(dict.fromkeys(text for fix in asked for text in ASKED[fix].assumptions))
+        said = [text for fix, _ in self.question.fixes for text in ASKED[fix].assumptions]
+        for name, text in self.question.fixes:
+            fix = ASKED[name]
+            said += [] if fix.takes is None else fix.takes(self.graph, _settings(self.question, name, text))
+        return list(dict.fromkeys(said))
 
     def keep(self, name: str) -> "Run":
         """Store the changed graph, as the profiler would show it, as a run of this name.
@@ -252,8 +255,9 @@ def _edit(graph: ReplayGraph, question: Question) -> tuple[Edit | None, list[Mat
     edits: list[Edit] = []
     for name, text in question.fixes:
         if ASKED[name].unit:
-            edits.append(_numbered(graph, name, text, settings))
-            changed = edits[-1].factor != 1
+            numbered = _settings(question, name, text)
+            edits.append(edit_of(name, graph, _chosen_for(graph, name, text), numbered))
+            changed = (edits[-1].factor != 1) | edits[-1].relaunched
             matched += named_work(graph, changed, graph.segments.work) if changed.any() else []
             continue
         found = select_with_waits(graph, parse_selector(text))
@@ -263,16 +267,26 @@ def _edit(graph: ReplayGraph, question: Question) -> tuple[Edit | None, list[Mat
     return (join_edits(edits) if edits else None), matched
 
 
-def _numbered(graph: ReplayGraph, name: str, text: str, settings: Settings) -> Edit:
-    """Make the edit of a fix that takes a number."""
+def _settings(question: Question, name: str, text: str) -> Settings:
+    """Read the settings of a fix of a question, with its number where it takes one."""
+    settings = Settings(question.depth, question.workers)
+    if not ASKED[name].unit:
+        return settings
     try:
-        number = float(text)
+        return replace(settings, number=float(text.partition(",")[0] if ASKED[name].narrowed else text))
     except ValueError:
+        fix = ASKED[name]
         raise InputError(
-            f"{text!r} is no number", f"give --{name} {ASKED[name].unit}, as --{name} 25"
+            f"{text!r} is no number", f"give --{name} {fix.argument}, as --{name} {fix.number}"
         ) from None
-    everything = np.ones(len(graph.segments), dtype=bool)
-    return edit_of(name, graph, everything, replace(settings, number=number))
+
+
+def _chosen_for(graph: ReplayGraph, name: str, text: str) -> Flags:
+    """Find what a fix with a number is about: everything, or what the selector behind the number selects."""
+    selector = text.partition(",")[2] if ASKED[name].narrowed else ""
+    if selector:
+        return select_with_waits(graph, parse_selector(selector)).segments
+    return np.ones(len(graph.segments), dtype=bool)
 
 
 def _overhead(graph: ReplayGraph, wanted: str | float) -> Overhead:

@@ -14,6 +14,12 @@ _OWN = (
 """The annotations that PyTorch writes by itself; in old files they are operators."""
 _BOTH = re.compile(r"(?:forward|fwd).*(?:backward|bwd)|(?:backward|bwd).*(?:forward|fwd)")
 """Names of forward and backward at once name neither phase."""
+_HOOK = re.compile(r"(?:FSDP::|FullyShardedDataParallel\.)_?(?:root_)?(?:pre|post)_(forward|backward)")
+"""Annotations of FSDP around what it does before and after a module of a pass."""
+_ROOT = "FSDP::root_pre_forward"
+"""That with which the forward pass of a whole model begins."""
+_AROUND = re.compile(r"(?:^| )(?:pre|post) (?:forward|fwd|backward|bwd)(?: |$)")
+"""What is done before or after a module, or a pass, is not the pass."""
 _LAST = r"(?:^| )(?:{})(?: (?:pass|step|compute))?$"
 """A pattern for the last words of a name."""
 _WRITTEN = (
@@ -49,9 +55,20 @@ def phase_of(name: str, *, is_annotation: bool) -> str | None:
     if not is_annotation or len(name) > _LONGEST:
         return None
     words = _WORDS.sub(" ", _FRAMING.sub("", name).lower()).strip()
-    if _BOTH.search(words):
+    if _BOTH.search(words) or _AROUND.search(words):
         return None
     return next((phase for pattern, phase in _WRITTEN if pattern.search(words)), None)
+
+
+def hook_of(name: str) -> str | None:
+    """Find the phase in which FSDP runs a hook, by the annotation around it; None for other annotations."""
+    found = _HOOK.match(name)
+    return found[1] if found else None
+
+
+def begins_pass(name: str) -> bool:
+    """Tell whether a hook is the first of a pass of the whole model."""
+    return name == _ROOT
 
 
 _LONGEST = 300

@@ -1,7 +1,7 @@
 """Phases: which stretches of a rank's main thread are forward, backward, optimizer, and why we know."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from tracegraph.ingest.causal.events.events import NONE, Events
 from tracegraph.ingest.causal.events.lanes import Lanes
 from tracegraph.ingest.causal.launches.backward_passes import Passes
 from tracegraph.ingest.causal.launches.launches import Launches
+from tracegraph.ingest.causal.steps.hooks import HookedPass, hooked_passes
 from tracegraph.ingest.causal.steps.inferred_phases import (
     BackwardPass,
     backward_passes,
@@ -25,9 +26,10 @@ from tracegraph.ingest.causal.steps.steps import Steps, issue_times
 from tracegraph.vocabulary.categories import Role
 from tracegraph.vocabulary.phases import BACKWARD, FORWARD, OPTIMIZER, PHASE_NAMES
 
-_SURE, _PASS, _LINKED, _OPERATORS = 1.0, 0.98, 0.9, 0.6
-"""The confidence of a phase that an annotation names; of a backward pass by the engine's work; of a forward
-pass by the operators whose gradients it computes; and of an optimizer by operators that update parameters."""
+_SURE, _PASS, _HOOKED, _LINKED, _OPERATORS = 1.0, 0.98, 0.95, 0.9, 0.6
+"""The confidence of a phase that an annotation names; of a backward pass by the engine's work; of a pass by
+the hooks of a library; of a forward pass by the operators whose gradients it computes; and of an optimizer by
+operators that update parameters."""
 
 
 @dataclass(frozen=True)
@@ -174,16 +176,34 @@ def _told(
 ) -> list[_Stretch]:
     """Add to the recorded phases of a thread those that can be inferred, in order."""
     own = backward_passes(events, stack, passes, lane)
+    hooked = [one for one in hooked_passes(events, lane, own) if not _meets(recorded, one.start, one.end)]
     known = recorded + [
-        _Stretch(BACKWARD, one.start, one.end, one.end_lane, False, _PASS)
+        _with_hooks(_Stretch(BACKWARD, one.start, one.end, one.end_lane, False, _PASS), hooked, lane)
         for one in own
         if not _meets(recorded, one.start, one.end)
     ]
     known.sort(key=lambda one: one.start)
-    known += _forwards(events, stack, lane, own, known, steps)
+    known += _forwards(events, stack, lane, own, known, steps, hooked)
+    known += [
+        _Stretch(one.name, one.start, one.end, lane, False, _HOOKED)
+        for one in hooked
+        if not _meets(known, one.start, one.end)
+    ]
     known.sort(key=lambda one: one.start)
     known += _optimizers(events, lane, known, steps)
     return sorted((one for one in known if one.start < one.end), key=lambda one: one.start)
+
+
+def _with_hooks(found: _Stretch, hooked: Sequence[HookedPass], lane: int) -> _Stretch:
+    """Let a backward pass last from the first of its hooks on, and until the last has ended."""
+    own = [one for one in hooked if one.name == found.name and _meets([found], one.start, one.end)]
+    end = max([found.end, *(one.end for one in own)])
+    return replace(
+        found,
+        start=min([found.start, *(one.start for one in own)]),
+        end=end,
+        end_lane=lane if end > found.end else found.end_lane,
+    )
 
 
 def _meets(known: Sequence[_Stretch], start: int, end: int) -> bool:
@@ -197,8 +217,9 @@ def _forwards(
     passes: Sequence[BackwardPass],
     known: Sequence[_Stretch],
     steps: _Bounds,
+    hooked: Sequence[HookedPass],
 ) -> list[_Stretch]:
-    """Find forward passes that no annotation names, one for each backward pass whose operators show it."""
+    """Find forward passes that no annotation names, one for each backward pass, by hooks or its operators."""
     operators = numbered_operators(events, lane)
     backwards = [one for one in known if one.name == BACKWARD]
     found: list[_Stretch] = []
@@ -210,7 +231,9 @@ def _forwards(
         after = max(_begin_of_step(steps, mine.start), before[-1] if before else NONE)
         if any(phase.name == FORWARD and after <= phase.start < mine.start for phase in known):
             continue
-        begin = forward_begin(events, stack, lane, one, after, operators)
+        told = [forward_begin(events, stack, lane, one, after, operators)]
+        told += [hook.start for hook in hooked if hook.name == FORWARD and after <= hook.start < mine.start]
+        begin = min((at for at in told if at is not None), default=None)
         if begin is None:
             continue
         begin = max([begin, *(phase.end for phase in known if phase.start <= begin < phase.end)])

@@ -28,6 +28,7 @@ FOR_OTHERS: Flags = np.array(
     [m.kind in ("SYNCHRONIZATION", "CROSS_THREAD") and not m.own_wait for m in MECHANISMS]
 )
 """By position in `MECHANISMS`: whether it waits for another lane, and would not continue by itself."""
+_LAUNCHES: Flags = np.array([m.kind == "INVOCATION" for m in MECHANISMS])
 _ORDER = (CODE[PROGRAM_ORDER], CODE[STREAM_ORDER])
 
 
@@ -43,6 +44,8 @@ class Edit:
         Its start no longer waits for the GPU, or for another stream.
     unawaited
         No stream waits for its end any more.
+    relaunched
+        The call that launched it no longer holds it: another one launches it.
     lane
         The assumed thread or stream that runs it instead of its own; 0 for its own.
     queue_lag
@@ -54,6 +57,7 @@ class Edit:
     factor: Floats
     freed: Flags
     unawaited: Flags
+    relaunched: Flags
     lane: Ints
     queue_lag: Ints
     added: Dependencies
@@ -67,7 +71,7 @@ class Edit:
     @property
     def reorders(self) -> bool:
         """Whether work runs in another order than the recorded one."""
-        return bool(self.lane.any() or self.unawaited.any() or len(self.added))
+        return bool(self.lane.any() or self.unawaited.any() or self.relaunched.any() or len(self.added))
 
 
 def no_dependencies() -> Dependencies:
@@ -82,6 +86,7 @@ def no_edit(count: int) -> Edit:
         factor=np.ones(count),
         freed=np.zeros(count, dtype=bool),
         unawaited=np.zeros(count, dtype=bool),
+        relaunched=np.zeros(count, dtype=bool),
         lane=np.zeros(count, dtype=np.int64),
         queue_lag=np.full(count, NONE, dtype=np.int64),
         added=no_dependencies(),
@@ -118,6 +123,7 @@ def join_edits(edits: Sequence[Edit]) -> Edit:
             factor=whole.factor * one.factor,
             freed=whole.freed | one.freed,
             unawaited=whole.unawaited | one.unawaited,
+            relaunched=whole.relaunched | one.relaunched,
             lane=np.where(one.lane != 0, one.lane, whole.lane),
             queue_lag=np.where(both, shorter, either),
             added=join_rows([whole.added, one.added]),
@@ -132,6 +138,7 @@ def inside_span(edit: Edit, inside: Flags) -> Edit:
         factor=np.where(inside, edit.factor, 1.0),
         freed=edit.freed & inside,
         unawaited=edit.unawaited & inside,
+        relaunched=edit.relaunched & inside,
         lane=np.where(inside, edit.lane, 0),
         queue_lag=np.where(inside, edit.queue_lag, NONE),
         added=select_rows(edit.added, both),
@@ -151,7 +158,8 @@ def apply_edit(
     in_order &= segments.lane[found.cause] == segments.lane[found.effect]
     apart = in_order & (lane[found.cause] != lane[found.effect])
     between = edit.unawaited[found.cause] & ~segments.on_thread[found.effect]
-    kept = ~apart & ~((edit.freed[found.effect] | between) & FOR_GPU[found.mechanism])
+    elsewhere = edit.relaunched[found.effect] & _LAUNCHES[found.mechanism]
+    kept = ~apart & ~elsewhere & ~((edit.freed[found.effect] | between) & FOR_GPU[found.mechanism])
     follows = found.mechanism == CODE[STREAM_ORDER]
     lag = edit.queue_lag[found.effect]
     # A lag that is longer than a queue's has another reason, which stays: others' turns, or lost work.

@@ -10,6 +10,7 @@ from tracegraph.ingest.array_tables import join_rows
 from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.what_if.changes.edit import Edit, no_edit
 from tracegraph.ingest.what_if.fixes.fix import Candidate, Fix, Scene, Settings, asked_for, escaped, made_in
+from tracegraph.ingest.what_if.fixes.parameter_gathers import SHARDS
 from tracegraph.ingest.what_if.fixes.streams import (
     StreamRuns,
     awaited_between_streams,
@@ -22,8 +23,6 @@ from tracegraph.ingest.what_if.graph.transfers import of_transfers
 from tracegraph.vocabulary.mechanisms import BLOCKING_COPY, CODE
 
 _TO_DEVICE, _GATHERS = ("HtoD", "Host -> Device"), ("AllGather", "all_gather", "allgather")
-_SHARDS = ("FSDP", "fsdp", "fully_shard", "DeepSpeedZero")
-"""Names in a run whose parameters are gathered before use; activations are gathered as well."""
 # A transfer that comes once has no round before it, in which it could move.
 _FEWEST = 2
 _HOW_TO_GATHER = "FSDP: forward_prefetch=True, backward_prefetch=BackwardPrefetch.BACKWARD_PRE"
@@ -74,7 +73,7 @@ def _later(runs: StreamRuns, run: Ints, depth: int) -> Ints:
 def _find(scene: Scene) -> Iterator[Candidate]:
     """Yield copies to the device on the path, and gathers of parameters that names say are sharded."""
     graph, names = scene.graph, scene.graph.calls.name.values
-    sharded = any(word in str(name) for name in names for word in _SHARDS)
+    sharded = any(word in str(name) for name in names for word in SHARDS)
     for code, mine, spent in scene.names_on_path(of_transfers(graph) & ~graph.segments.on_thread):
         name, count = str(names[code]), int(mine.sum())
         gathers = sharded and any(word in name for word in _GATHERS)

@@ -1,6 +1,6 @@
 """What a fix is: how it is recognised in a run, what it changes for a replay, and what is said of it."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -125,6 +125,12 @@ class Fix:
         The words before a selector that ask for it, if these are not its name.
     unit
         The unit of the number that it takes instead of a selector; empty if it takes a selector.
+    number
+        One that it may take, for the message about another.
+    narrowed
+        Whether a selector may follow the number, after a comma.
+    takes
+        Says what it takes for granted in a run, besides `assumptions`.
     instead_of
         Fixes of which only one can be made: their gains do not add up.
     """
@@ -141,7 +147,15 @@ class Fix:
     edit: Callable[[ReplayGraph, Flags, Settings], Edit] | None = None
     option: tuple[str, ...] = ()
     unit: str = ""
+    number: str = "25"
+    narrowed: bool = False
+    takes: Callable[[ReplayGraph, Settings], Iterable[str]] | None = None
     instead_of: tuple[str, ...] = ()
+
+    @property
+    def argument(self) -> str:
+        """What stands behind its option: `SEL`, or the unit of its number."""
+        return f"{self.unit}[,SEL]" if self.narrowed else self.unit or "SEL"
 
 
 def told_ranks(graph: ReplayGraph, lanes: Ints) -> str:

@@ -1,26 +1,19 @@
 """What first needs each gather, where annotations of FSDP tell it."""
 
-import re
 from bisect import bisect_left, bisect_right
 from operator import itemgetter
 from typing import Any
 
-GATHER = "FSDP::all_gather"
-"""How names of annotations around a gather begin, and of those that hand over what was gathered."""
-_TAKES_OVER = "FSDP::all_gather_copy_out"
-_MODULE = re.compile(r"FSDP::all_gather(?:_copy_out)? \((?P<module>.*)\)")
-"""PyTorch's fully_shard names its annotations so; that of the root module has no name behind it."""
+from tracegraph.vocabulary.collectives import FSDP_TAKES_OVER, gathered_module
+
 _END = itemgetter("end_ns")
 Row = dict[str, Any]
 
 
 def module_of(around: list[str]) -> str | None:
     """Return the module that the innermost annotation of a gather names; empty for the root."""
-    for name in reversed(around):
-        if name.startswith(GATHER):
-            named = _MODULE.fullmatch(name)
-            return named["module"] if named else ""
-    return None
+    told = (gathered_module(name) for name in reversed(around))
+    return next((module for module in told if module is not None), None)
 
 
 def add_uses(rows: list[Row], marks: list[Row]) -> None:
@@ -35,7 +28,7 @@ def add_uses(rows: list[Row], marks: list[Row]) -> None:
         listed = of_module.get(module, [])
         since = bisect_right(listed, launched, key=_END)
         own = (listed[place] for place in range(since, len(listed)))
-        takes = next((mark for mark in own if mark["name"].startswith(_TAKES_OVER)), None)
+        takes = next((mark for mark in own if mark["name"].startswith(FSDP_TAKES_OVER)), None)
         if takes is None:
             continue
         row["evidence"] = "recorded"

@@ -9,14 +9,14 @@ import pandas as pd
 from tracegraph.queries.module import Column
 from tracegraph.queries.shapes.derived_query import Values
 from tracegraph.queries.shapes.frame_rows import records
-from tracegraph.queries.shapes.parallel.gather_uses import GATHER, Row, add_uses, module_of
+from tracegraph.queries.shapes.parallel.gather_uses import Row, add_uses, module_of
 from tracegraph.queries.shapes.parallel.pieces import hand_overs, pieces_of, with_phases
+from tracegraph.vocabulary.collectives import FSDP, FSDP_GATHER
 from tracegraph.vocabulary.kernel_types import COMPUTATION
 from tracegraph.vocabulary.mechanisms import STREAM_RESUME, STREAM_WAIT_EVENT
 from tracegraph.vocabulary.phases import BACKWARD, FORWARD
 
-_FSDP = "FSDP::"
-GATHER_VALUES = {"marks": GATHER, "waits": f"{STREAM_WAIT_EVENT}\n{STREAM_RESUME}"}
+GATHER_VALUES = {"marks": FSDP_GATHER, "waits": f"{STREAM_WAIT_EVENT}\n{STREAM_RESUME}"}
 """What `gather_marks` and `gather_work` take for names, and for waits of streams."""
 _NO_LAUNCH = "It was launched before the recording."
 _NO_USE = "Neither an annotation of FSDP nor a wait of a stream tells what needs it first."
@@ -91,7 +91,7 @@ def _phase(around: list[str]) -> str | None:
     """Return the phase that FSDP's annotations around a gather name, as `FSDP::backward_prefetch for 2`."""
     for name in around:
         found = next(
-            (phase for phase in (BACKWARD, FORWARD) if name.startswith(_FSDP) and phase in name), None
+            (phase for phase in (BACKWARD, FORWARD) if name.startswith(FSDP) and phase in name), None
         )
         if found is not None:
             return found
@@ -103,7 +103,7 @@ def _launches_of_modules(work: pd.DataFrame) -> pd.Series:
     if work.empty:
         return pd.Series(dtype="int64")
     pieces = pieces_of(work)
-    outside = ~pieces["around"].fillna("").str.contains(_FSDP, regex=False)
+    outside = ~pieces["around"].fillna("").str.contains(FSDP, regex=False)
     return pieces.loc[pieces["what"].eq(COMPUTATION) & outside, "launched_ns"]
 
 
