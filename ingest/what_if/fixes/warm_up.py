@@ -27,7 +27,7 @@ def _find(scene: Scene) -> Iterator[Candidate]:
     host = np.flatnonzero(segments.on_thread & (segments.kind == WORK) & (segments.event >= 0))
     own = np.bincount(segments.event[host], segments.work[host], len(calls)).astype(np.int64)
     long = np.flatnonzero((own >= _LONG_LAUNCH_NS) & calls.of_role(Role.CALL, Role.OPERATOR, Role.FRAME))
-    long = _far_longer(own, calls.name.codes, long)
+    long = _far_longer(own, calls.name.codes.astype(np.int64), long)
     found = (_candidate(scene.graph, own, at) for at in long[np.argsort(-own[long], kind="stable")].tolist())
     yield from [one for one in found if one is not None][:_MOST]
 
@@ -38,7 +38,8 @@ def _far_longer(own: Ints, names: Ints, events: Ints) -> Ints:
     np.maximum.at(longest, names, own)
     near = np.bincount(names, own * _TIMES > longest[names])
     of = names[events]
-    return events[(near[of] == 1) & (own[events] == longest[of])]
+    kept: Ints = events[(near[of] == 1) & (own[events] == longest[of])]
+    return kept
 
 
 def _candidate(graph: ReplayGraph, own: Ints, at: int) -> Candidate | None:
