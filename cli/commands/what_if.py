@@ -76,7 +76,8 @@ def _fix_options(command: _Command) -> _Command:
     """Add an option for each fix that has one."""
     for name, fix in reversed([one for one in ASKED.items() if one[0] not in PRECISIONS]):
         help_text = f"{fix.title}: {fix.replayed}."
-        option = click.option(f"--{name}", name, metavar=fix.argument, multiple=not fix.unit, help=help_text)
+        words, many = (f"--{name}", name.replace("-", "_")), not fix.unit
+        option = click.option(*words, metavar=fix.argument, multiple=many, help=help_text)
         command = option(command)
     return command
 

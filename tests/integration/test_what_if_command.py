@@ -209,6 +209,9 @@ def test_hostile_names(ask: Ask, tmp_path: Path) -> None:
         (("--scale", "-1", "name=gemm"), "-1.0 is no factor; give one of 0 or more"),
         (("--scale", "nan", "name=gemm"), "nan is no factor; give one of 0 or more"),
         (("--scale", "half", "name=gemm"), "Invalid value for '--scale': 'half' is not a valid float"),
+        (("--gather-ahead", "1"), "no all-gather of this run is asked for inside annotations or frames of"),
+        (("--gather-ahead", "many"), "'many' is no number; give --gather-ahead N[,SEL], as --gather-ahead 1"),
+        (("--bucket", "8,rank=0"), "'8,rank=0' is no number; give --bucket MB, as --bucket 25"),
         (("--remove", "name=gemm", "--overhead", "some"), "'some' is no cost of recording"),
         (("--remove", "name=gemm", "--run", "tiny"), "this workspace keeps no run named 'tiny'"),
         (

@@ -118,6 +118,9 @@ class _Cost:
 def fit_cost(size: Ints, work: Ints) -> _Cost | None:
     """Fit latency and rate by a line through the medians of all slopes (Theil and Sen).
 
+    Unlike `base.least_squares`, it is for files of one rank, too: waits for others are in some of the times,
+    and a median bears outliers.
+
     None if the line does not rise. Sizes that are nearly the same cannot distinguish latency and rate, nor
     can larger ones that take no longer.
     """

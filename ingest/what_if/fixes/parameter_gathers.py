@@ -1,5 +1,6 @@
 """The gathers of sharded parameters on GPUs, in the order in which each pass needs them (FSDP, ZeRO-3)."""
 
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -145,35 +146,37 @@ class _Uses:
     def __init__(self, graph: ReplayGraph, first: Ints) -> None:
         self.graph, self.first = graph, first
         calls, found = graph.calls, graph.dependencies
-        launched = np.flatnonzero(~np.isin(calls.call, [-1]) & (first >= 0))
-        self._launched = launched[
-            np.lexsort((calls.start[calls.call[launched]], calls.lane[calls.call[launched]]))
-        ]
-        self._takes = np.flatnonzero(_named(graph, FSDP_TAKES_OVER))
+        launched = np.flatnonzero((calls.call >= 0) & (first >= 0))
+        lane, start = (column[calls.call[launched]] for column in (calls.lane, calls.start))
+        order = np.lexsort((start, lane))
+        self._launched, self._lane, self._start = launched[order], lane[order], start[order]
+        self._takes: dict[tuple[int, str | None], list[tuple[int, int]]] = {}
+        for at in np.flatnonzero(_named(graph, FSDP_TAKES_OVER)).tolist():
+            key = int(graph.lanes.rank[calls.lane[at]]), gathered_module(str(calls.name[at]))
+            self._takes.setdefault(key, []).append((int(calls.start[at]), at))
+        self._waiting: dict[int, list[int]] = {}
         waits = np.flatnonzero(np.isin(found.mechanism, _WAITS))
-        self._cause, self._effect = (
-            graph.segments.event[side[waits]] for side in (found.cause, found.effect)
-        )
+        cause, effect = (graph.segments.event[side[waits]] for side in (found.cause, found.effect))
+        for one, waiting in zip(cause.tolist(), effect.tolist(), strict=True):
+            if waiting >= 0 and calls.call[waiting] >= 0:
+                self._waiting.setdefault(one, []).append(waiting)
 
     def after(self, gather: int, module: str | None) -> int:
         """Find the event of it, -1 for none: in what FSDP says takes over, else what a stream made wait."""
-        calls, call = self.graph.calls, int(self.graph.calls.call[gather])
-        rank = self.graph.lanes.rank[calls.lane]
-        if module is not None:
-            own = self._takes[calls.start[self._takes] >= calls.start[call]]
-            own = own[rank[own] == rank[call]]
-            own = own[np.argsort(calls.start[own], kind="stable")]
-            takes = next((int(at) for at in own if gathered_module(str(calls.name[at])) == module), -1)
-            works = self.launched_in(takes) if takes >= 0 else self._launched[:0]
-            return int(works[0]) if len(works) else -1
-        effects = self._effect[(self._cause == gather) & (self._effect >= 0)]
-        effects = effects[calls.call[effects] >= 0]
-        return int(effects[np.argmin(calls.start[effects])]) if len(effects) else -1
+        calls = self.graph.calls
+        call = int(calls.call[gather])
+        if module is None:
+            return min(self._waiting.get(gather, [-1]), key=lambda one: int(calls.start[calls.call[one]]))
+        takes = sorted(self._takes.get((int(self.graph.lanes.rank[calls.lane[call]]), module), []))
+        place = bisect_left(takes, (int(calls.start[call]), -1))
+        works = self.launched_in(takes[place][1]) if place < len(takes) else self._launched[:0]
+        return int(works[0]) if len(works) else -1
 
     def launched_in(self, mark: int) -> Ints:
         """List the GPU work launched inside an annotation, as it was launched."""
         calls = self.graph.calls
-        call = calls.call[self._launched]
-        inside = (calls.lane[call] == calls.lane[mark]) & (calls.start[call] >= calls.start[mark])
-        found: Ints = self._launched[inside & (calls.start[call] < calls.end[mark])]
+        lane = int(calls.lane[mark])
+        first, until = np.searchsorted(self._lane, [lane, lane + 1])
+        inside = np.searchsorted(self._start[first:until], [calls.start[mark], calls.end[mark]])
+        found: Ints = self._launched[first + inside[0] : first + inside[1]]
         return found
