@@ -24,7 +24,7 @@ def place_factors(own: pd.DataFrame, late: "pd.Series[float]") -> Floats:
     even = late.reindex(pd.MultiIndex.from_frame(own[["name", "rank"]])).to_numpy(dtype=float)
     names = late[late < 1].index.get_level_values("name").unique()
     chosen = np.flatnonzero((own["name"].isin(names) & (own["step"] != NONE)).to_numpy())
-    found = even.copy()
+    found: Floats = np.array(even, dtype=np.float64)
     for name, rows in own.iloc[chosen].assign(at=chosen).groupby("name"):
         place = _places(rows)
         if place is None:
@@ -32,8 +32,11 @@ def place_factors(own: pd.DataFrame, late: "pd.Series[float]") -> Floats:
         total = rows["work"].groupby([place, rows["rank"]]).sum().unstack("rank")
         ranks = total.shape[1]
         middle = np.sort(total.to_numpy(), axis=1)[:, (ranks - 1) // 2]
-        for rank in total.columns[late.loc[name].reindex(total.columns).to_numpy() < 1]:
-            kept = _kept(total[rank].to_numpy(dtype=float), middle, float(late.loc[name, rank]))
+        for rank in total.columns:
+            factor = float(late[name, rank])
+            if factor == 1:
+                continue
+            kept = _kept(total[rank].to_numpy(dtype=float), middle, factor)
             mine = (rows["rank"] == rank).to_numpy()
             found[rows["at"].to_numpy()[mine]] = kept[place.to_numpy()[mine]]
     return found
@@ -42,7 +45,8 @@ def place_factors(own: pd.DataFrame, late: "pd.Series[float]") -> Floats:
 def _places(rows: pd.DataFrame) -> "pd.Series[int] | None":
     """Give each piece its event's place in its step; None where ranks or steps have different numbers."""
     keys = ["rank", "step"]
-    events = rows.groupby([*keys, "event"], as_index=False)["start"].min().sort_values("start", kind="stable")
+    first = rows.groupby([*keys, "event"])["start"].min().reset_index()
+    events = first.sort_values("start", kind="stable")
     counts = events.groupby(keys)["event"].count()
     is_alike = counts.nunique() == 1 and len(counts) == rows["rank"].nunique() * rows["step"].nunique()
     if not is_alike or rows["rank"].nunique() < 2:

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from tracegraph.queries.shapes.peak.time_sums import Ints, Union, open_beyond, unfolded
+from tracegraph.queries.shapes.peak.time_sums import Ints, Union, nothing, open_beyond, unfolded
 from tracegraph.vocabulary.collectives import stated_kind
 from tracegraph.vocabulary.kernel_types import COMMUNICATION
 from tracegraph.vocabulary.phases import BACKWARD, FORWARD, OPTIMIZER
@@ -41,14 +41,13 @@ class Away:
 
     def left_of(self, pieces: pd.DataFrame) -> Union:
         """Return when pieces run, without the time in which their threads were away."""
-        begins, ends = [], []
+        found = Union(nothing(), nothing())
         for lane, rows in pieces.groupby("lane", dropna=False):
-            begin, end = rows["begin_ns"].to_numpy(), rows["end_ns"].to_numpy()
+            begin, end = rows["begin_ns"].to_numpy("int64"), rows["end_ns"].to_numpy("int64")
             if lane in self._of_lane:
                 begin, end = _without(Union(begin, end), self._of_lane[lane])
-            begins.append(begin)
-            ends.append(end)
-        return Union(unfolded(begins), unfolded(ends))
+            found = found.joined(begin, end)
+        return found
 
 
 def _without(stretches: Union, less: Union) -> tuple[Ints, Ints]:
