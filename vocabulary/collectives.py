@@ -13,6 +13,8 @@ ON_THREADS = ("gloo:", "mpi:", "ucc:")
 """Beginnings of the annotations that back ends for the CPU write around a collective, on a thread."""
 CALLS = "c10d::"
 """Beginning of the names of the operators in which the host calls a process group."""
+AWAITS = "_c10d_functional::wait_tensor"
+"""The operator in which distributed tensors wait for what they called."""
 TRANSFER, LATE_ARRIVAL, MIXED = CAUSES = ("transfer", "late arrival", "mixed")
 """What an operation takes long for, where that is known."""
 _NO_LETTER = re.compile(r"[^a-z]", re.A)

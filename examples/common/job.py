@@ -14,6 +14,7 @@ from pathlib import Path
 
 import torch
 import torch.distributed as dist
+from common.own_times import NOTED, write_noted
 from torch.profiler import ProfilerActivity, profile, schedule
 
 WAIT, WARM_UP, RECORDED = 2, 1, 10
@@ -49,7 +50,10 @@ def process_group() -> Iterator[int]:
 
 
 def record(step: Step, folder: Path, stacks: bool, shapes: bool) -> None:
-    """Run steps under the profiler; each rank writes its own file, with its number in the name."""
+    """Run steps under the profiler; each rank writes its own file, with its number in the name.
+
+    What the job measures of itself meanwhile, if it does, goes into a folder beside it, FOLDER_own.
+    """
     with profile(
         activities=[ProfilerActivity.CPU],
         schedule=schedule(wait=WAIT, warmup=WARM_UP, active=RECORDED, repeat=1),
@@ -61,6 +65,8 @@ def record(step: Step, folder: Path, stacks: bool, shapes: bool) -> None:
             profiler.step()
     folder.mkdir(parents=True, exist_ok=True)
     profiler.export_chrome_trace(str(folder / f"rank{dist.get_rank()}.json.gz"))
+    if NOTED:
+        write_noted(folder.with_name(f"{folder.name}_own"), dist.get_rank())
 
 
 def time_in_turns(

@@ -11,4 +11,7 @@ for schedule in 1f1b gpipe uneven; do
     job pipeline.train "${option[@]}" --record "$out/$schedule"
     ask ingest "$out/$schedule" --run "$schedule"
     ask query pipeline --run "$schedule" -p micro_batches=8
+    tracegraph query pipeline --run "$schedule" -p micro_batches=8 --format json >"$out/$schedule.json"
+    say "python -m pipeline.own_bubble $out/${schedule}_own $out/$schedule.json"
+    python3 -m pipeline.own_bubble "$out/${schedule}_own" "$out/$schedule.json"
 done

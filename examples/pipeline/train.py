@@ -9,6 +9,7 @@ import time
 import torch
 import torch.distributed as dist
 from common.job import Step, run_job, world
+from common.own_times import STEP, noted
 from torch import Tensor, nn
 from torch.distributed.pipelining import PipelineStage, Schedule1F1B, ScheduleGPipe
 
@@ -16,6 +17,8 @@ MICRO_BATCHES, EXAMPLES, WIDTH = 8, 2, 64
 """Micro-batches of a step, examples in each, and the width of the layers."""
 FORWARD_S, BACKWARD_S = 0.08, 0.16
 """How long a stage computes for a micro-batch; it pauses, so that four stages fit on few cores."""
+PASS = "pass"
+"""What a forward or backward pass of a stage is noted as."""
 UNEVEN = 1.5
 """How many times as long the last stage computes in the uneven variant."""
 VARIANTS = {
@@ -31,13 +34,15 @@ class Computed(torch.autograd.Function):
     def forward(context: torch.autograd.function.FunctionCtx, values: Tensor, times: float) -> Tensor:
         """Pause, and pass the values on."""
         context.times = times  # type: ignore[attr-defined]
-        time.sleep(FORWARD_S * times)
+        with noted(PASS):
+            time.sleep(FORWARD_S * times)
         return values.clone()
 
     @staticmethod
     def backward(context: torch.autograd.function.FunctionCtx, *gradients: Tensor) -> tuple[Tensor, None]:
         """Pause, and pass the gradients on."""
-        time.sleep(BACKWARD_S * context.times)  # type: ignore[attr-defined]
+        with noted(PASS):
+            time.sleep(BACKWARD_S * context.times)  # type: ignore[attr-defined]
         return gradients[0], None
 
 
@@ -54,25 +59,29 @@ class Stage(nn.Module):
         return computed
 
 
-def make_step(variant: str) -> Step:
-    """Make a step of the pipeline; every rank is a stage, the last one computes the loss."""
+def make_step(variant: str, micro_batches: int = MICRO_BATCHES, times: float = 1.0) -> Step:
+    """Make a step of the pipeline; every rank is a stage, the last one computes the loss.
+
+    Every stage computes `times` as long as usual.
+    """
     rank, stages = dist.get_rank(), world()
-    module = Stage(UNEVEN if variant == "uneven" and rank == stages - 1 else 1.0)
+    module = Stage(times * (UNEVEN if variant == "uneven" and rank == stages - 1 else 1.0))
     stage = PipelineStage(module, rank, stages, torch.device("cpu"))
     kind = ScheduleGPipe if variant == "gpipe" else Schedule1F1B
-    schedule = kind(stage, MICRO_BATCHES, loss_fn=nn.functional.mse_loss)
+    schedule = kind(stage, micro_batches, loss_fn=nn.functional.mse_loss)
     optimizer = torch.optim.SGD(module.parameters(), lr=0.01)
-    batch = torch.randn(MICRO_BATCHES * EXAMPLES, WIDTH)
+    batch = torch.randn(micro_batches * EXAMPLES, WIDTH)
 
     def step() -> None:
-        optimizer.zero_grad()
-        if rank == 0:
-            schedule.step(batch)
-        elif rank == stages - 1:
-            schedule.step(target=batch, losses=[])
-        else:
-            schedule.step()
-        optimizer.step()
+        with noted(STEP):
+            optimizer.zero_grad()
+            if rank == 0:
+                schedule.step(batch)
+            elif rank == stages - 1:
+                schedule.step(target=batch, losses=[])
+            else:
+                schedule.step()
+            optimizer.step()
 
     return step
 

@@ -1,5 +1,7 @@
-"""The bubble of recorded pipelines: four stages with known work, eight micro-batches, over gloo."""
+"""The bubble of recorded pipelines: two and four stages with known work, four and eight micro-batches."""
 
+import json
+from itertools import product
 from pathlib import Path
 
 import pandas as pd
@@ -11,42 +13,46 @@ from tracegraph.store.connection_settings import ConnectionSettings
 from tracegraph.store.workspace import Workspace
 from tracegraph.workbench import Workbench
 
-DATA = Path(__file__).parents[1] / "data"
-FORWARD_NS, BACKWARD_NS, MICRO_BATCHES, STAGES = 80_000_000, 160_000_000, 8, 4
-"""What examples/pipeline/train.py pauses for a micro-batch of each stage."""
+DATA = Path(__file__).parents[1] / "data" / "pipelines"
+FORWARD_NS, BACKWARD_NS = 240_000_000, 480_000_000
+"""What tests/data/record_pipeline.py pauses for a micro-batch of each stage."""
+QUICK = {("1f1b", 4, 8), ("gpipe", 2, 4)}
 
 
 @pytest.mark.parametrize(
-    ("schedule", "points"),
-    # The machine did other work while GPipe was recorded: its passes lie further apart.
-    [("1f1b", 0.02), pytest.param("gpipe", 0.025, marks=pytest.mark.exhaustive)],
+    ("schedule", "stages", "micro_batches"),
+    [
+        pytest.param(*one, marks=() if one in QUICK else pytest.mark.exhaustive)
+        for one in product(("1f1b", "gpipe"), (2, 4), (4, 8))
+    ],
 )
 def test_the_bubble_is_that_of_the_formula_and_of_the_jobs_own_times(
-    database: Database, workspace: Workspace, schedule: str, points: float
+    database: Database, workspace: Workspace, schedule: str, stages: int, micro_batches: int
 ) -> None:
     take_for_own(database, workspace)
     bench = Workbench(workspace, ConnectionSettings())
-    run = bench.ingest(DATA / f"pipeline_{schedule}", f"pipeline-{schedule}")
+    folder = DATA / f"{schedule}_p{stages}_m{micro_batches}"
+    run = bench.ingest(str(folder / "rank*.json.gz"), f"pipeline-{schedule}-{stages}-{micro_batches}")
     try:
-        rows = run.pipeline(micro_batches=MICRO_BATCHES)
+        rows = run.pipeline(micro_batches=micro_batches)
         counted = run.pipeline()
         timeline = run.pipeline_timeline()
     finally:
         bench.delete(run.name)
-    assert rows[["step", "stage", "rank"]].to_numpy().tolist() == [
-        [step, stage, stage] for step in (5, 6) for stage in range(STAGES)
-    ]
-    expected = (STAGES - 1) / (MICRO_BATCHES + STAGES - 1)
+    own = json.loads((folder / "times.json").read_text())["steps"]
+    assert rows.groupby("step")["rank"].agg(list).tolist() == [list(range(stages))] * len(own)
+    assert rows["stage"].eq(rows["rank"]).all()
+    expected = (stages - 1) / (micro_batches + stages - 1)
     assert rows["expected_1f1b"].to_numpy(float) == pytest.approx(expected)
-    assert rows["bubble_share"].to_numpy(float) == pytest.approx(expected, abs=points)
-    own = 1 - MICRO_BATCHES * (FORWARD_NS + BACKWARD_NS) / rows["span_ns"].to_numpy(float)
-    assert rows["bubble_share"].to_numpy(float) == pytest.approx(own, abs=0.02)
-    assert rows["forward_ns"].to_numpy(float) == pytest.approx(MICRO_BATCHES * FORWARD_NS, rel=0.05)
-    assert rows["backward_ns"].to_numpy(float) == pytest.approx(MICRO_BATCHES * BACKWARD_NS, rel=0.05)
+    assert rows["bubble_share"].to_numpy(float) == pytest.approx(expected, abs=0.02)
+    itself = [1 - busy / step["span_ns"] for step in own for busy in step["busy_ns"]]
+    assert rows["bubble_share"].to_numpy(float) == pytest.approx(itself, abs=0.002)
+    assert rows["forward_ns"].to_numpy(float) == pytest.approx(micro_batches * FORWARD_NS, rel=0.05)
+    assert rows["backward_ns"].to_numpy(float) == pytest.approx(micro_batches * BACKWARD_NS, rel=0.05)
     assert rows["is_most"].all()
     _check_timeline(rows, timeline)
     if schedule == "1f1b":  # each backward pass stands between forward passes, so that they are told apart
-        assert counted["micro_batches"].eq(MICRO_BATCHES).all()
+        assert counted["micro_batches"].eq(micro_batches).all()
 
 
 def _check_timeline(rows: pd.DataFrame, timeline: pd.DataFrame) -> None:

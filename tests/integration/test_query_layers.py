@@ -82,15 +82,33 @@ THREADS = """
   (met)-[:MEMBER_OF {waited_ns: 3, exposed_wait_ns: 1, exposed_transfer_ns: 2}]->
     (:Collective {run: $run, operation: 0})
 """
+# As autograd functions of tensor parallelism: an operator hands communication over, and waits for it.
+INSIDE = """
+  (:Event:CpuOp {name: 'mm', rank: 4, lane: 4, start_ns: 0, end_ns: 30})-[:CHILD_OF]->
+    (outer:Event:Annotation {name: 'layers.0', rank: 4, start_ns: 0, end_ns: 70}),
+  (sums:Event:CpuOp {name: 'Summed', rank: 4, lane: 4, start_ns: 30, end_ns: 70})-[:CHILD_OF]->(outer),
+  (:Event:CpuOp {name: 'c10d::allreduce_', rank: 4, lane: 4, start_ns: 31, end_ns: 34})-[:CHILD_OF]->(sums),
+  (:Event:CpuOp:Segment {name: 'mm', rank: 4, lane: 4, kind: 'work', start_ns: 70, end_ns: 80})-[:CHILD_OF]->
+    (other:Event:Annotation {name: 'layers.1', rank: 4, start_ns: 70, end_ns: 90}),
+  (:Event:CpuOp {name: 'c10d::allreduce_', rank: 4, lane: 4, start_ns: 80, end_ns: 90})-[:CHILD_OF]->(other),
+  (:Event:Annotation:Segment {name: 'gloo:all_reduce', collective_kind: 'all_reduce', rank: 4, lane: 5,
+    start_ns: 36, end_ns: 60})-[:CROSS_THREAD]->
+    (next:Segment {rank: 4, lane: 4, kind: 'work', start_ns: 62, end_ns: 70})-[:PART_OF]->(sums),
+  (next)<-[:SEQUENTIAL]-(:Segment {rank: 4, lane: 4, kind: 'wait', start_ns: 36, end_ns: 62})-[:PART_OF]->
+    (sums),
+  (:Event:Annotation {name: 'gloo:all_reduce', collective_kind: 'all_reduce', rank: 4, lane: 5,
+    start_ns: 85, end_ns: 95})
+"""
 GRAPH = f"""
 CREATE
-  (run:Run {{name: $run, state: 'ready', ranks: 4, window_start_ns: 0, window_end_ns: 200}}),
+  (run:Run {{name: $run, state: 'ready', ranks: 5, window_start_ns: 0, window_end_ns: 200}}),
   (:Trace {{run: $run, rank: 0}})-[:OF_RUN]->(run),
   (:Lane {{run: $run, lane: 0, rank: 0, kind: 'stream', name: 's', matters: true}}),
   {MODULES},
   {ANNOTATIONS},
   {SEQUENCE},
-  {THREADS}
+  {THREADS},
+  {INSIDE}
 """
 TABLE = """
     rank layer number phase computing_ns communication_ns waited_ns exposed_ns calls told_by
@@ -106,7 +124,9 @@ TABLE = """
     2 layer_0 0 backward 4 5 - 5 1 kernel_pattern
     2 after_the_layers - backward 5 0 0 0 0 kernel_pattern
     3 layers.0 0 - 10 2 - - 1 annotation
-    3 layers.1 1 - 20 7 3 3 1 annotation"""
+    3 layers.1 1 - 20 7 3 3 1 annotation
+    4 layers.0 0 - 41 24 - - 1 annotation
+    4 layers.1 1 - 10 10 - - 1 annotation"""
 
 
 def test_layers_are_told_by_modules_by_annotations_or_by_what_repeats(database: Database) -> None:

@@ -6,6 +6,7 @@ import pandas as pd
 from tracegraph.ingest.arrays import Flags, Floats, Ints
 from tracegraph.ingest.causal.events.events import NONE
 from tracegraph.ingest.causal.graph.segments import WORK
+from tracegraph.ingest.what_if.changes.late_places import place_factors
 from tracegraph.ingest.what_if.graph.graph import ReplayGraph
 from tracegraph.ingest.what_if.graph.transfers import transferring
 from tracegraph.vocabulary.common_names import common_name
@@ -39,12 +40,12 @@ def without_stragglers(graph: ReplayGraph) -> Floats:
     no more than on the middle one (of two ranks the one with less). A difference stays that is chance: it is
     smaller than the scatter within a rank of the sums of that name in a step, or, of fewer than three
     steps, of its single events. The sums tell where one of several layers is late, always the same one, and
-    events of a step that are slow together are no proof.
+    events of a step that are slow together are no proof. Of a name that is late, the events lose it that
+    are later than those in the same place of other ranks' steps, as far as steps are alike.
     """
     host, own = _own_work(graph)
-    late = late_factors(own)
     factor = np.ones(len(graph.segments))
-    factor[host] = late.reindex(pd.MultiIndex.from_frame(own[["name", "rank"]])).to_numpy()
+    factor[host] = place_factors(own, late_factors(own))
     return factor
 
 
@@ -66,6 +67,7 @@ def _own_work(graph: ReplayGraph) -> tuple[Ints, pd.DataFrame]:
             "name": _alike(graph)[graph.calls.name.codes[event]],
             "event": event,
             "step": graph.calls.step[event],
+            "start": segments.start[host],
             "work": segments.work[host],
         }
     )

@@ -9,7 +9,7 @@ import pandas as pd
 from tracegraph.queries.module import Column
 from tracegraph.queries.shapes.derived_query import Values
 from tracegraph.queries.shapes.parallel.layer_names import BY_PATTERN, find_layers
-from tracegraph.queries.shapes.parallel.pieces import UNKNOWN, pieces_of, with_phases
+from tracegraph.queries.shapes.parallel.pieces import UNKNOWN, Away, pieces_of, with_phases
 from tracegraph.queries.shapes.peak.time_sums import Union
 from tracegraph.vocabulary.kernel_types import COMMUNICATION, COMPUTATION
 
@@ -49,7 +49,7 @@ def layer_communication(_: Values, work: pd.DataFrame, phases: pd.DataFrame) -> 
     rows: list[dict[str, Any]] = []
     for rank, own in work.groupby("rank", sort=True):
         pieces = with_phases(pieces_of(own), phases[phases["rank"].eq(rank)])
-        rows += ({"rank": rank, **row} for row in _rows(_with_layers(pieces)))
+        rows += ({"rank": rank, **row} for row in _rows(_with_layers(pieces), Away(own)))
     return pd.DataFrame(rows, columns=names)
 
 
@@ -70,17 +70,15 @@ def _with_layers(pieces: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(found)
 
 
-def _rows(pieces: pd.DataFrame) -> Iterator[dict[str, Any]]:
+def _rows(pieces: pd.DataFrame, away: Away) -> Iterator[dict[str, Any]]:
     """Yield a row for each layer of each phase, in the order in which they first run."""
     keys = ["phase", "told_by", "layer"]
     for _, own in pieces.groupby(keys, dropna=False, sort=False):
         phase, told_by, layer = (_text(own[name].iat[0]) for name in keys)
         number = int(own["number"].max())
         talks = own[own["what"].eq(COMMUNICATION)]
-        computing, talking = (
-            Union(rows["begin_ns"].to_numpy(), rows["end_ns"].to_numpy())
-            for rows in (own[own["what"].eq(COMPUTATION)], talks)
-        )
+        computing = away.left_of(own[own["what"].eq(COMPUTATION)])
+        talking = Union(talks["begin_ns"].to_numpy(), talks["end_ns"].to_numpy())
         either = _length(computing.joined(talking.begin, talking.end))
         yield {
             "layer": layer,

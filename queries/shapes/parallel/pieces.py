@@ -3,12 +3,15 @@
 import numpy as np
 import pandas as pd
 
+from tracegraph.queries.shapes.peak.time_sums import Ints, Union, nothing, open_beyond, unfolded
 from tracegraph.vocabulary.collectives import stated_kind
 from tracegraph.vocabulary.kernel_types import COMMUNICATION
 from tracegraph.vocabulary.phases import BACKWARD, FORWARD, OPTIMIZER
 
 UNKNOWN = -1
 """What `layer_work` has for a time that is not known: lists of the server hold no nulls."""
+WAITING = "waiting"
+"""What `layer_work` calls the waits of threads inside of operators."""
 _TIMES = ["begin_ns", "end_ns", "launched_ns", "waited_ns", "exposed_ns"]
 
 
@@ -19,11 +22,37 @@ def pieces_of(own: pd.DataFrame) -> pd.DataFrame:
     over; these operators are left out.
     """
     on_gpu = bool(own["on_gpu"].any())
-    kept = own[own["on_gpu"].eq(on_gpu)]
+    kept = own[own["on_gpu"].eq(on_gpu) & own["what"].ne(WAITING)]
     pieces = kept.explode(_TIMES, ignore_index=True).astype(dict.fromkeys(_TIMES, "int64"))
     if not on_gpu:
         pieces = _taken_over(pieces.sort_values("begin_ns", kind="stable", ignore_index=True))
     return pieces.sort_values(["launched_ns", "begin_ns"], kind="stable", ignore_index=True)
+
+
+class Away:
+    """When the threads of a rank call communication or wait for it inside of operators: no computing."""
+
+    def __init__(self, own: pd.DataFrame) -> None:
+        found = own[~own["on_gpu"] & (own["hands_over"] | own["what"].eq(WAITING))]
+        self._of_lane = {
+            lane: Union(unfolded(rows["begin_ns"]), unfolded(rows["end_ns"]))
+            for lane, rows in found.groupby("lane")
+        }
+
+    def left_of(self, pieces: pd.DataFrame) -> Union:
+        """Return when pieces run, without the time in which their threads were away."""
+        found = Union(nothing(), nothing())
+        for lane, rows in pieces.groupby("lane", dropna=False):
+            begin, end = rows["begin_ns"].to_numpy("int64"), rows["end_ns"].to_numpy("int64")
+            if lane in self._of_lane:
+                begin, end = _without(Union(begin, end), self._of_lane[lane])
+            found = found.joined(begin, end)
+        return found
+
+
+def _without(stretches: Union, less: Union) -> tuple[Ints, Ints]:
+    inside = less.end - less.begin == stretches.inside(less.begin, less.end)
+    return open_beyond(stretches.begin, stretches.end, less.begin[inside], less.end[inside])
 
 
 def hand_overs(own: pd.DataFrame, kind: str) -> pd.DataFrame:

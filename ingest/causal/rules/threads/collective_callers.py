@@ -11,7 +11,7 @@ from tracegraph.ingest.causal.rules.edges import Found, inferred_waits, make_edg
 from tracegraph.ingest.causal.rules.threads.collectives import cpu_collectives
 from tracegraph.ingest.intervals import Spans, covered
 from tracegraph.vocabulary.categories import Role
-from tracegraph.vocabulary.collectives import CALLS
+from tracegraph.vocabulary.collectives import AWAITS, CALLS
 from tracegraph.vocabulary.mechanisms import HAND_OVER, RESUME
 
 _SHORTEST_NS, _TAKE_UP_NS = 100_000, 1_000_000
@@ -111,16 +111,17 @@ def _ended_before(context: Context, works: Ints) -> Ints:
 def _awaited(context: Context, called: Ints, call: Ints, found: Found) -> Found:
     """Find threads that go on just after a collective during which they recorded nothing.
 
-    Such a thread was for at least 100 µs in the own time of a function or an annotation, or in no event. Just
+    Such a thread was for at least 100 µs in the own time of a function or an annotation, or in no event, or
+    in that of an operator that called this collective or that only waits, as autograd functions of tensor
+    parallelism do. Just
     after means within a third of that and at most 200 µs, or 2 % of a long stretch up to 1 ms; for the thread
     that called the collective 10 %, up to 5 ms. As much before the end counts, too: an end is recorded after
     those who wait are notified. The thread waits since its last event, or since the collective began. Of
     several stretches the one that waits longest counts. Stretches with a known wait are left alone.
     """
     events, stack = context.events, context.stack
-    silent = np.flatnonzero(
-        _may_wait(context, called) & (stack.piece_end - stack.piece_start >= _SHORTEST_NS)
-    )
+    idle, caller = _may_wait(context, called, call)
+    silent = np.flatnonzero((idle | caller) & (stack.piece_end - stack.piece_start >= _SHORTEST_NS))
     row, collective = _near(context, called, silent)
     stretch = silent[row]
     lane, until = stack.piece_lane[stretch], stack.piece_end[stretch]
@@ -134,6 +135,8 @@ def _awaited(context: Context, called: Ints, call: Ints, found: Found) -> Found:
     )
     reach = np.clip(share * (until - since), _WAKE_UP_NS, longest)
     holds = np.abs(lag) <= np.minimum(reach, _LARGEST_PART * (until - since))
+    called_it = (call[collective] >= 0) & (stack.parent[call[collective]] == stack.piece_event[stretch])
+    holds &= idle[stretch] | called_it
     holds &= left_at - since >= _SHORTEST_NS
     holds &= covered(Spans(lane, since, until), Spans(*_known(found))) == 0
     order = np.lexsort((since - left_at, collective))
@@ -148,7 +151,9 @@ def _awaited(context: Context, called: Ints, call: Ints, found: Found) -> Found:
         recorded=False,
         confidence=_RESUMED,
     )
-    return Found(edges, inferred_waits(RESUME, lane[chosen], since[chosen], until[chosen]))
+    inside = stack.piece_event[stretch[chosen]]
+    operator = np.where(np.append(events.of_role(Role.OPERATOR), False)[inside], inside, -1)
+    return Found(edges, inferred_waits(RESUME, lane[chosen], since[chosen], until[chosen], operator))
 
 
 def _near(context: Context, called: Ints, silent: Ints) -> tuple[Ints, Ints]:
@@ -166,12 +171,25 @@ def _near(context: Context, called: Ints, silent: Ints) -> tuple[Ints, Ints]:
     return row, collective
 
 
-def _may_wait(context: Context, called: Ints) -> Flags:
-    """Tell in which pieces nothing works, as far as is recorded, on threads without collectives."""
+def _may_wait(context: Context, called: Ints, call: Ints) -> tuple[Flags, Flags]:
+    """Tell in which pieces nothing works, as far as is recorded, on threads without collectives.
+
+    The second ones lie in operators that called a collective: they may wait for that one alone.
+    """
     stack, events = context.stack, context.events
-    idle = np.append(events.of_role(Role.FRAME, Role.ANNOTATION), True)
-    busy: Flags = np.isin(stack.piece_lane, np.unique(events.lane[called]))
-    return idle[stack.piece_event] & ~busy
+    idle = np.append(events.of_role(Role.FRAME, Role.ANNOTATION) | _only_waits(context), True)
+    callers = stack.parent[call[call >= 0]]
+    caller: Flags = np.isin(stack.piece_event, callers[callers >= 0])
+    quiet: Flags = ~np.isin(stack.piece_lane, np.unique(events.lane[called]))
+    return idle[stack.piece_event] & quiet, caller & quiet
+
+
+def _only_waits(context: Context) -> Flags:
+    """Find operators that do nothing but wait for a collective."""
+    events = context.events
+    named = np.array([str(name) == AWAITS for name in events.name.values], dtype=bool)
+    found: Flags = events.name.matching(named) & events.of_role(Role.OPERATOR)
+    return found
 
 
 def _known(found: Found) -> tuple[Ints, Ints, Ints]:
