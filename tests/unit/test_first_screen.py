@@ -16,6 +16,7 @@ from tracegraph.queries.run_part import WHOLE
 from tracegraph.vocabulary.bounds import GPU, TURNS
 from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.output.folder import Written
+from tracegraph.workbench.sections.blocks import Part, Stack
 
 HOSTILE = "\x1b[31m<img src=x>|@team `*_[x](https://evil.example) " + "y" * 300
 FILES = (Path("folder" * 40), Written(("report.html", "summary.json", *(f"{n}.csv" for n in range(22))), {}))
@@ -103,6 +104,13 @@ def test_each_part_has_in_its_row_how_fast_the_run_would_be_without_it() -> None
     assert "turns of others 1.053 times as fast" in lines[place : place + 7]
     assert any(line.startswith("A share is no gain") for line in lines)
     assert "| GPU work | 45.0 % | 2 times as fast |" in as_markdown(first_screen(findings))
+
+
+def test_of_many_parts_those_that_make_the_run_faster_are_listed() -> None:
+    parts = [Part(f"p{n}", 100 - n, "#000000", 1.5 if n in (1, 7) else None) for n in range(8)]
+    listed = Stack(parts, 800).listed(4).parts
+    assert [one.word for one in listed] == ["5 others", "p0", "p1", "p7"]
+    assert sum(one.length_ns for one in listed) == sum(one.length_ns for one in parts)
 
 
 def test_where_in_the_code_the_bottleneck_is_stands_below_the_verdict() -> None:
