@@ -129,11 +129,11 @@ def test_where_in_the_code_the_bottleneck_is_stands_below_the_verdict() -> None:
 def test_gains_are_said_not_to_add_up_with_what_two_gain_together() -> None:
     fixes = [fix("Load ahead"), {**fix("Fuse"), "with_first_ns": 700}]
     lines = printed(with_fixes(*fixes))
-    told = "Gains do not add up: the first two gain 700 ns together; `tracegraph plan` tries more."
+    told = "Gains need not add up: the first two gain 700 ns together; `tracegraph plan` tries more."
     assert told in [line.strip() for line in lines]
     assert told in as_markdown(first_screen(with_fixes(*fixes))).replace("&#96;", "`")
     stored_before = " ".join(printed(with_fixes(fix("Load ahead"), fix("Fuse"))))
-    assert "Gains do not add up; `tracegraph plan` tries more." in stored_before
+    assert "Gains need not add up; `tracegraph plan` tries more." in stored_before
     assert "add up" not in " ".join(printed(with_fixes(fix("Load ahead"))))
 
 
