@@ -8,7 +8,7 @@ from rich.text import Text
 
 from tracegraph.cli.reporters.first_screen import FirstScreen
 from tracegraph.cli.reporters.layout import TONE_STYLES, facts, indented, print_command, table
-from tracegraph.cli.reporters.stack import stack_bar
+from tracegraph.cli.reporters.stack import MOST_ROWS, stack_bar
 from tracegraph.workbench.findings.first_fix import Row
 from tracegraph.workbench.output.folder import Written
 from tracegraph.workbench.sections.blocks import Fact
@@ -25,21 +25,24 @@ _USUAL_CELLS = 100
 _TITLE_CELLS = 48
 _PATH_CELLS = 60
 _FEWEST_FIXES, _MOST_FIXES = 3, 6
-"""For fewer fixes than the first the remark on the bar is left out; at most the second are shown."""
+"""For fewer fixes than the first the table of parts is shortened; at most the second are shown."""
+_ROOMS = ((MOST_ROWS, True), (MOST_ROWS, False), (3, False))
+"""How many rows the table of parts has, and whether a remark stands below it: the first that leave room."""
 _AFTER_FIXES = 9
 """How many lines stand below the table of fixes: its remarks and the files."""
 
 
 def print_first(console: Console, shown: FirstScreen, *, is_written: bool = False) -> None:
     """Print the first screen; with `is_written`, files with everything else follow."""
-    above = Group(*_above(shown, console.width))
-    if _left(console, above) < min(_FEWEST_FIXES, len(shown.fixes)):
-        above = Group(*_above(shown, console.width, with_note=False))
+    wanted = min(_FEWEST_FIXES, len(shown.fixes))
+    tried = (Group(*_above(shown, console.width, *room)) for room in _ROOMS)
+    above = next((one for one in tried if _left(console, one) >= wanted), None)
+    above = above or Group(*_above(shown, console.width, *_ROOMS[-1]))
     console.print(above)
-    left = _left(console, above)
     if shown.fixes:
-        console.print(indented(_fixes(shown.fixes[: max(1, min(left, _MOST_FIXES))])))
-        if shown.together:
+        count = max(1, min(_left(console, above), _MOST_FIXES))
+        console.print(indented(_fixes(shown.fixes[:count])))
+        if shown.together and count > 1:
             console.print(indented(Text(shown.together, style="dim")))
         print_command(console, f"  predict the first with: {visible(shown.fixes[0]['command'])}")
     console.print(Text(_more(shown, is_written=is_written), style="dim"))
@@ -50,8 +53,8 @@ def _left(console: Console, above: RenderableType) -> int:
     return MOST_LINES - len(console.render_lines(above)) - _AFTER_FIXES
 
 
-def _above(shown: FirstScreen, width: int, *, with_note: bool = True) -> Iterator[RenderableType]:
-    """Yield all that stands above the table of fixes."""
+def _above(shown: FirstScreen, width: int, rows: int, with_note: bool) -> Iterator[RenderableType]:
+    """Yield all that stands above the table of fixes, with a table of parts that has `rows` rows."""
     yield Text(shown.title, style="bold")
     for heading, known in shown.facts:
         yield Text()
@@ -60,7 +63,7 @@ def _above(shown: FirstScreen, width: int, *, with_note: bool = True) -> Iterato
     if shown.made_of is not None:
         yield Text()
         yield Text(f"What the {short_ns(shown.made_of.whole_ns)} of the path are made of", style="bold")
-        yield indented(stack_bar(shown.made_of, width))
+        yield indented(stack_bar(shown.made_of, width, rows))
         if shown.made_of.note and with_note:
             yield indented(Text(shown.made_of.note, style="dim"))
     yield Text()

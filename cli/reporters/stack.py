@@ -16,13 +16,13 @@ _SIGNS = "█▓▒░=#+-:"
 _LAST = "·"
 _CELLS, _WORD_CELLS, _INDENT = 90, 40, 4
 """The longest bar, the longest name of a part, and what an indented text has less of a line."""
-_MOST_ROWS = 6
-"""How many parts have a row and a sign."""
+MOST_ROWS = 6
+"""How many parts have a row and a sign, where there is room."""
 
 
-def stack_bar(stack: Stack, width: int) -> RenderableType:
-    """Return the bar and the table of its parts below it, for a terminal of `width` cells."""
-    listed = stack.listed(_MOST_ROWS)
+def stack_bar(stack: Stack, width: int, rows: int = MOST_ROWS) -> RenderableType:
+    """Return the bar and the table of its parts in `rows` rows below it, for a terminal of `width` cells."""
+    listed = stack.listed(rows)
     return Group(_bar(listed, _drawn(listed, min(_CELLS, width - _INDENT))), _rows(listed))
 
 

@@ -18,7 +18,7 @@ from tracegraph.store.workspace import Workspace
 from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.memory.pictures import segment_picture, source_tree
 from tracegraph.workbench.output.page import TEXT_CELLS, plot_page, report_page
-from tracegraph.workbench.text.text import label
+from tracegraph.workbench.text.text import label, short_ns
 
 pytestmark = pytest.mark.exhaustive
 EXAMPLE = Path(__file__).parents[2] / "examples" / "traces" / "simulated_gpu.json.gz"
@@ -134,7 +134,7 @@ def test_page_shows_the_numbers_of_the_summary(tmp_path: Path, workspace: Worksp
     assert {name: rows[name] for name in expected} == expected
     path = summary["critical_path"]
     assert float(rows["critical_path.explained_share"]) == path["explained_share"]
-    assert f"{path['length_ns'] / 1e6:,.3f} ms" in text
+    assert short_ns(path["length_ns"]) in text
     assert title == summary["run"]
     assert contents == CONTENTS
     assert [one for one in led_to if one[0] != one[1]] == []

@@ -16,6 +16,7 @@ from tracegraph.queries.run_part import WHOLE
 from tracegraph.vocabulary.bounds import GPU, TURNS
 from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.output.folder import Written
+from tracegraph.workbench.sections.blocks import Part, Stack
 
 HOSTILE = "\x1b[31m<img src=x>|@team `*_[x](https://evil.example) " + "y" * 300
 FILES = (Path("folder" * 40), Written(("report.html", "summary.json", *(f"{n}.csv" for n in range(22))), {}))
@@ -105,6 +106,13 @@ def test_each_part_has_in_its_row_how_fast_the_run_would_be_without_it() -> None
     assert "| GPU work | 45.0 % | 2 times as fast |" in as_markdown(first_screen(findings))
 
 
+def test_of_many_parts_those_that_make_the_run_faster_are_listed() -> None:
+    parts = [Part(f"p{n}", 100 - n, "#000000", 1.5 if n in (1, 7) else None) for n in range(8)]
+    listed = Stack(parts, 800).listed(4).parts
+    assert [one.word for one in listed] == ["5 others", "p0", "p1", "p7"]
+    assert sum(one.length_ns for one in listed) == sum(one.length_ns for one in parts)
+
+
 def test_where_in_the_code_the_bottleneck_is_stands_below_the_verdict() -> None:
     place = {"resource": GPU, "place": "far/away/train.py(3): step", "share": 0.75}
     lines = printed(bounded((GPU, 1000, 0.5), places=[place]))
@@ -121,11 +129,11 @@ def test_where_in_the_code_the_bottleneck_is_stands_below_the_verdict() -> None:
 def test_gains_are_said_not_to_add_up_with_what_two_gain_together() -> None:
     fixes = [fix("Load ahead"), {**fix("Fuse"), "with_first_ns": 700}]
     lines = printed(with_fixes(*fixes))
-    told = "Gains do not add up: the first two gain 700 ns together; `tracegraph plan` tries more."
+    told = "Gains need not add up: the first two gain 700 ns together; `tracegraph plan` tries more."
     assert told in [line.strip() for line in lines]
     assert told in as_markdown(first_screen(with_fixes(*fixes))).replace("&#96;", "`")
     stored_before = " ".join(printed(with_fixes(fix("Load ahead"), fix("Fuse"))))
-    assert "Gains do not add up; `tracegraph plan` tries more." in stored_before
+    assert "Gains need not add up; `tracegraph plan` tries more." in stored_before
     assert "add up" not in " ".join(printed(with_fixes(fix("Load ahead"))))
 
 

@@ -121,12 +121,12 @@ def said_gain(findings: Findings, row: Row) -> str:
 
 
 def said_together(fixes: Sequence[Row]) -> str:
-    """Say that gains do not add up, and what the first two fixes gain together if that was replayed."""
+    """Say that gains need not add up, and what the first two fixes gain together if that was replayed."""
     if len(fixes) < 2:
         return ""
     together_ns = fixes[1].get("with_first_ns")
     pair = "" if together_ns is None else f": the first two gain {short_ns(together_ns)} together"
-    return f"Gains do not add up{pair}; `tracegraph plan` tries more."
+    return f"Gains need not add up{pair}; `tracegraph plan` tries more."
 
 
 def _gain(findings: Findings, row: Row) -> str:

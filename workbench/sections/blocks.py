@@ -115,12 +115,13 @@ class Stack:
     note: str = ""
 
     def listed(self, most: int) -> "Stack":
-        """Keep the first parts and what makes the whole faster; all others are one part."""
-        named = [one for place, one in enumerate(self.parts) if place < most - 1 or one.faster is not None]
-        others = [one for one in self.parts if one not in named]
-        if len(others) < 2:
+        """Keep `most` parts, first those without which the whole is faster; all others are one of them."""
+        if len(self.parts) <= most:
             return self
-        rest = Part(f"{len(others)} others", sum(one.length_ns for one in others), others[0].colour)
+        ordered = sorted(self.parts, key=lambda one: (one.faster is None, -one.length_ns))
+        named, others = ordered[: most - 1], ordered[most - 1 :]
+        drawn = sum(one.length_ns > 0 for one in others)
+        rest = Part(f"{drawn} others", sum(one.length_ns for one in others), others[0].colour)
         return replace(self, parts=sorted([*named, rest], key=lambda one: -one.length_ns))
 
 
