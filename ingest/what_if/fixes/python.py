@@ -98,7 +98,8 @@ FIX = Fix(
     name="compile",
     title="Compile or vectorise Python",
     recognised="own time of Python frames on the path",
-    replayed="this time takes none, nor does that of annotations; what is called takes as long as it did",
+    replayed="this time takes none, nor does that of annotations that are no collectives; what is called "
+    "takes as long as it did",
     how="torch.compile; vectorise loops over rows; move work to another process or out of the loop",
     refuted_by="frames that stay where graphs break, or work that only moves into the calls",
     assumptions=("what Python does itself there can be compiled, vectorised or moved away",),
