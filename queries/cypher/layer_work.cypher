@@ -7,7 +7,7 @@
 // @param talking STRING beginnings of names of operators that hand communication over, one a line
 // @column rank INTEGER rank of the process
 // @column on_gpu BOOLEAN whether it runs on a GPU; without one, operators that no other one calls
-// @column what STRING `computation`, `communication`, or `waiting`: a thread inside an operator, for communication
+// @column what STRING `computation`, `communication`, or `wait`: a thread inside an operator, for communication
 // @column hands_over BOOLEAN whether it is an operator that hands communication over to a thread
 // @column lane INTEGER? lane of operators and of waits, null on a GPU
 // @column name STRING name of the kernels or operators
@@ -51,7 +51,7 @@ CALL () {
     AND m.start_ns >= $start_ns AND m.start_ns < $end_ns AND ($rank IS NULL OR m.rank = $rank)
   MATCH (m)<-[:PART_OF]-{0,1}(:Segment)-[:CROSS_THREAD]->(:Segment)<-[:SEQUENTIAL]-(e:Segment {kind: 'wait'})
     -[:PART_OF]->(:CpuOp)
-  RETURN DISTINCT e, null AS call, e.lane AS lane, false AS on_gpu, 'waiting' AS what, false AS hands_over
+  RETURN DISTINCT e, null AS call, e.lane AS lane, false AS on_gpu, 'wait' AS what, false AS hands_over
 }
 OPTIONAL MATCH (e)-[m:MEMBER_OF]->()
 CALL (call) {

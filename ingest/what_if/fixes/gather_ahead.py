@@ -69,7 +69,7 @@ def _why_none(graph: ReplayGraph) -> tuple[str, str]:
     if (found & on_gpu).any():
         return (
             "of no gather of parameters is known which work needs it first",
-            "record with PyTorch's fully_shard, whose annotations tell it, or with rows of cuda_sync",
+            "record with PyTorch's fully_shard, whose annotations tell it, or record waits of streams",
         )
     if found.any():
         return (

@@ -10,7 +10,7 @@ from tracegraph.vocabulary.phases import BACKWARD, FORWARD, OPTIMIZER
 
 UNKNOWN = -1
 """What `layer_work` has for a time that is not known: lists of the server hold no nulls."""
-WAITING = "waiting"
+WAITING = "wait"
 """What `layer_work` calls the waits of threads inside of operators."""
 _TIMES = ["begin_ns", "end_ns", "launched_ns", "waited_ns", "exposed_ns"]
 

@@ -1,0 +1,45 @@
+"""The examples of pipelines, tensor parallelism and sharding name what their job measures itself."""
+
+import re
+from pathlib import Path
+
+import pytest
+from run_examples import needs_torch, rows_after, run_example, times_as_fast
+
+pytestmark = pytest.mark.exhaustive
+
+
+@needs_torch
+def test_a_pipelines_bubble_is_what_the_job_measured_itself(tmp_path: Path) -> None:
+    said = run_example("pipeline", tmp_path / "study")
+    shares = [
+        [float(share) for share in row]
+        for row in re.findall(r"^\d +([\d.]+)% +([\d.]+)% +([\d.]+)%$", said, re.M)
+    ]
+    assert len(shares) == 3 * 4
+    assert all(abs(told - own) < 1 for told, own, _ in shares)
+    even, uneven = shares[:8], shares[8:]
+    assert all(formula == 27.3 and -1 < told - formula < 10 for told, _, formula in even)
+    assert uneven[3][0] < min(told for told, *_ in uneven[:3]) - 10  # all wait for the last stage
+
+
+@needs_torch
+def test_waiting_is_told_from_transfer_in_the_layer_that_is_late_on_one_rank(tmp_path: Path) -> None:
+    said = run_example("tensor_parallel", tmp_path / "study")
+    before = said.split("largest difference", 1)[0]
+    rows = re.findall(r"^(\d) +(\d) +(\w+) .*% +([\d.]+) +([\d.]+) +[\d.]+ +[\d.]+$", before, re.M)
+    waited = {(int(rank), int(layer), phase): float(told) for rank, layer, phase, told, _ in rows}
+    assert len(waited) == 2 * 4 * 2
+    for phase, late_ms in (("forward", 40), ("backward", 80)):
+        others, itself = waited[0, 2, phase], waited[1, 2, phase]
+        assert others > late_ms / 2 > itself
+    (gained,) = re.findall(r"^predicted .* ([\d.]+) \([\d.]+ to [\d.]+\)$", said, re.M)
+    assert float(gained) > 1.1
+    assert times_as_fast(said)[0] > 1.1
+
+
+@needs_torch
+def test_kept_parameters_are_gathered_once(tmp_path: Path) -> None:
+    said = run_example("fsdp", tmp_path / "study")
+    before, kept = (int(rows_after(part, "collectives")[0][2]) for part in said.split("cypher --run ")[1:])
+    assert 9 * kept == 5 * before
