@@ -101,7 +101,7 @@ def report(
     with ExitStack() as opened:
         with context.progress() as bench.progress:
             run, timings = opened.enter_context(_run(bench, sources, name, options, load))
-            instead = list(job.instead_of(run.stated_job()))
+            instead = list(job.instead_of(run.stated_job())) if job.asked else []
             first = None if context.verbose or form == "json" else run.first_look(**part, job=job)
         say_instead(context, instead)
         if first is not None:

@@ -120,11 +120,9 @@ def _member(model: RankModel, facts: _Facts, places: list[int]) -> Member | None
     numbers = {name: _number(facts.first(name, places)) for name in _NUMBERS}
     stated, dtype = int(events.elements[event]), _text(facts.first("dtype", places))
     elements = stated if stated != NONE else numbers["elements"]
-    sizes = (
-        stated_bytes(elements, dtype),
-        message_bytes(kind, numbers["bytes"], numbers["group_size"]),
-        facts.shaped_bytes(places),
-    )
+    size = stated_bytes(elements, dtype)
+    if size is None:
+        size = message_bytes(kind, numbers["bytes"], numbers["group_size"])
     return Member(
         event=event,
         kind=kind,
@@ -135,7 +133,7 @@ def _member(model: RankModel, facts: _Facts, places: list[int]) -> Member | None
         sequence=numbers["group_sequence"],
         elements=elements,
         dtype=dtype,
-        input_bytes=next((size for size in sizes if size is not None), None),
+        input_bytes=facts.shaped_bytes(places) if size is None else size,
         receiver=numbers["receiver"],
         sender=numbers["sender"],
         start=int(events.start[event]),

@@ -8,6 +8,7 @@ import pytest
 from storing_runs import store_run
 
 from tracegraph.base.progress import silent
+from tracegraph.cli.main import main
 from tracegraph.ingest.pipeline import ingest_run
 from tracegraph.store.connection import Database
 from tracegraph.store.connection_settings import ConnectionSettings
@@ -45,6 +46,20 @@ def database(workspace: Workspace) -> Iterator[Database]:
     with open_database(workspace, ConnectionSettings()) as connection:
         ensure_schema(connection)
         yield connection
+
+
+@pytest.fixture
+def tracegraph(
+    workspace: Workspace, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., tuple[int, str, str]]:
+    """Runs a command in the shared workspace: its exit code, and what it printed to stdout and stderr."""
+
+    def run(*arguments: object) -> tuple[int, str, str]:
+        code = main(["--workspace", str(workspace.root), *map(str, arguments)])
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return run
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 from tiny_job import rows_of_rank, write_trace
 
-from tracegraph.cli.main import main
 from tracegraph.queries.catalog import ask
 from tracegraph.store.connection import Database
 from tracegraph.store.connection_settings import ConnectionSettings
@@ -16,16 +15,6 @@ from tracegraph.workbench.bench import Workbench
 
 pytestmark = pytest.mark.usefixtures("database")
 Ask = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def tracegraph(workspace: Workspace, capsys: pytest.CaptureFixture[str]) -> Ask:
-    def run(*arguments: object) -> tuple[int, str, str]:
-        code = main(["--workspace", str(workspace.root), *map(str, arguments)])
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return run
 
 
 @pytest.mark.exhaustive

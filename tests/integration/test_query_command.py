@@ -10,7 +10,6 @@ import pyarrow.parquet as pq
 import pytest
 from graphs import GPU_STEP, stored
 
-from tracegraph.cli.main import main
 from tracegraph.queries.catalog import asking, find, queries
 from tracegraph.queries.runs import fill
 from tracegraph.store.connection import Database
@@ -24,16 +23,6 @@ Run = Callable[..., tuple[int, str, str]]
 def graph(database: Database) -> Iterator[None]:
     with stored(database, RUN, GPU_STEP.replace("2024-05-01", "2999-01-01")):
         yield
-
-
-@pytest.fixture
-def tracegraph(workspace: Workspace, capsys: pytest.CaptureFixture[str]) -> Run:
-    def run(*arguments: str) -> tuple[int, str, str]:
-        code = main(["--workspace", str(workspace.root), *arguments])
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return run
 
 
 @pytest.mark.parametrize(

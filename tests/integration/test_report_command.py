@@ -38,16 +38,6 @@ Stored = Callable[[str], str]
 pytestmark = pytest.mark.usefixtures("database")
 
 
-@pytest.fixture
-def tracegraph(workspace: Workspace, capsys: pytest.CaptureFixture[str]) -> Run:
-    def run(*arguments: object) -> tuple[int, str, str]:
-        code = main(["--workspace", str(workspace.root), *map(str, arguments)])
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return run
-
-
 def rows_of(path: Path) -> list[dict[str, str]]:
     with path.open(newline="", encoding="utf-8") as stream:
         return list(csv.DictReader(stream))

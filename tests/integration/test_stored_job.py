@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 from tiny_job import rows_of_rank, write_trace
 
-from tracegraph.cli.main import main
 from tracegraph.queries.shapes.peak.job import Job
 from tracegraph.store.connection_settings import ConnectionSettings
 from tracegraph.store.workspace import Workspace
@@ -17,16 +16,6 @@ from tracegraph.workbench.run import Run
 pytestmark = pytest.mark.usefixtures("database")
 Ask = Callable[..., tuple[int, str, str]]
 SAID = {"gpus": 4, "tokens": 1000, "params": 10**9, "peak": 100.0}
-
-
-@pytest.fixture
-def tracegraph(workspace: Workspace, capsys: pytest.CaptureFixture[str]) -> Ask:
-    def run(*arguments: object) -> tuple[int, str, str]:
-        code = main(["--workspace", str(workspace.root), *map(str, arguments)])
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return run
 
 
 @pytest.fixture

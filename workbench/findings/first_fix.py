@@ -153,8 +153,8 @@ def worth(findings: Findings, row: Row) -> dict[str, str]:
         hours = job.gpus * DAY_H * row["gain_ns"] / row["base_ns"]
         said["gpu_hours_a_day"] = f"{hours:.3g} GPU-hours a day"
     steps = findings.steps["number"].nunique()
-    for amount, word in ((job.batch, "samples"), (job.tokens, "tokens")):
-        if amount and steps and left > 0:
+    for amount, word in job.of_a_step:
+        if steps and left > 0:
             before, after = (amount * steps / (ns / 1e9) for ns in (row["base_ns"], left))
             said[f"{word}_a_second"] = f"{format_rate(before)} → {format_rate(after)} {word} a second"
     return said

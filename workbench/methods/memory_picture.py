@@ -10,7 +10,7 @@ from tracegraph.base.errors import InputError
 from tracegraph.queries.answers import Answers
 from tracegraph.workbench.memory.alignment import aligned_spans
 from tracegraph.workbench.memory.content import level_blocks, of_recording
-from tracegraph.workbench.memory.drawn import memory_dot
+from tracegraph.workbench.memory.dot_plots import memory_dot
 from tracegraph.workbench.memory.pictures import segment_picture, source_tree
 from tracegraph.workbench.methods.picture_file import Picture
 from tracegraph.workbench.sections.blocks import Block, Plot

@@ -9,6 +9,7 @@ from tracegraph.vocabulary.bounds import BOTTLENECKS
 from tracegraph.vocabulary.categories import Role, find_category
 from tracegraph.workbench.findings.bottleneck import Bottleneck, shares
 from tracegraph.workbench.findings.findings import Findings
+from tracegraph.workbench.findings.first_fix import is_corrected
 from tracegraph.workbench.findings.verdict import judge
 from tracegraph.workbench.sections.blocks import Block, Part, Stack
 from tracegraph.workbench.sections.section import ANSWER, Section
@@ -32,11 +33,7 @@ _LEAST = 0.001
 _NO_GAIN = (
     "A share is no gain: without a part, other work takes its place, or what waited for it begins earlier."
 )
-_CORRECTED, _CORRECTION = (
-    " Shares are as recorded; how fast it would be is without what recording cost.",
-    0.005,
-)
-"""Said from this share of the run on, 0..1, that recording cost."""
+_CORRECTED = " Shares are as recorded; how fast it would be is without what recording cost."
 _WORTH, _LISTED = 0.01, 4
 """A resource is named with its worth from this share of the run on; at most so many are."""
 _LEFT = 0.05
@@ -101,8 +98,7 @@ def _worth(findings: Findings) -> Mapping[Bottleneck, float]:
 
 def _said(findings: Findings) -> str:
     """Say what the table of parts with their worth does not say."""
-    is_corrected = findings.bounds["base_ns"] < (1 - _CORRECTION) * findings.length_ns
-    return f"{_NO_GAIN}{_CORRECTED if is_corrected else ''}"
+    return f"{_NO_GAIN}{_CORRECTED if is_corrected(findings, findings.bounds['base_ns']) else ''}"
 
 
 SECTION = Section(5, "What the critical path is made of", _content, group=ANSWER)

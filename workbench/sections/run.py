@@ -50,8 +50,7 @@ def _of_job(findings: Findings) -> Iterator[str]:
 
 def _pace(findings: Findings) -> Iterator[str]:
     """Say how much the job does in a second, if its user says how much it does in a step."""
-    job, steps = findings.job, findings.steps
-    done = [(amount, word) for amount, word in ((job.batch, "samples"), (job.tokens, "tokens")) if amount]
+    done, steps = findings.job.of_a_step, findings.steps
     if steps.empty or not done:
         return
     ranks = steps.groupby("rank").agg(

@@ -4,12 +4,13 @@ import unicodedata
 
 from rich.cells import cell_len
 
+from tracegraph.base.units import DURATIONS, in_unit
+
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
 _FORMULA = frozenset("=+-@＝＋－＠")
 _NOTHING_SHOWN = frozenset("\u115f\u1160\u2800\u3164\uffa0")
 """Letters and signs that look like a space."""
 _KEPT_IN_CSV = frozenset("\t\n\r")
-_SCALES = ((1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "µs"))
 _AMOUNTS = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 _SIZES = ((1_000_000_000, "GB"), (1_000_000, "MB"), (1_000, "KB"))
 ELLIPSIS = "…"
@@ -75,18 +76,14 @@ def _is_unseen(char: str) -> bool:
 
 def format_ns(value: float) -> str:
     """Return a duration in ns with the unit that suits its size, such as `12.345 ms`."""
-    for scale, unit in _SCALES:
-        if abs(value) >= scale:
-            return f"{value / scale:,.3f} {unit}"
-    return f"{value:,.0f} ns"
+    found = in_unit(value, DURATIONS)
+    return f"{value:,.0f} ns" if found is None else f"{found[0]:,.3f} {found[1]}"
 
 
 def short_ns(value: float) -> str:
     """Return a duration with the three digits that say how long it is, such as `12.3 ms` and `1,234 s`."""
-    for scale, unit in _SCALES:
-        if abs(value) >= scale:
-            return f"{_three_digits(value / scale)} {unit}"
-    return f"{value:,.0f} ns"
+    found = in_unit(value, DURATIONS)
+    return f"{value:,.0f} ns" if found is None else f"{_three_digits(found[0])} {found[1]}"
 
 
 def _three_digits(value: float) -> str:
@@ -95,10 +92,8 @@ def _three_digits(value: float) -> str:
 
 def format_bytes(count: int) -> str:
     """Return a size in the unit that suits it, such as `1.5 MB`; 1 MB is 10^6 bytes."""
-    for scale, unit in _SIZES:
-        if abs(count) >= scale:
-            return f"{count / scale:,.1f} {unit}"
-    return plural(count, "byte")
+    found = in_unit(count, _SIZES)
+    return plural(count, "byte") if found is None else f"{found[0]:,.1f} {found[1]}"
 
 
 def format_rate(value: float) -> str:
@@ -109,10 +104,9 @@ def format_rate(value: float) -> str:
 
 def format_amount(value: float) -> str:
     """Return a number with the letter of its thousands, such as `1.5 T`; under a thousand as it is."""
-    for scale, letter in _AMOUNTS:
-        if abs(value) >= scale:
-            return f"{float(f'{value / scale:.3g}'):,g} {letter}"
-    return f"{float(f'{value:.3g}'):,g}"
+    found = in_unit(value, _AMOUNTS)
+    said = f"{float(f'{value if found is None else found[0]:.3g}'):,g}"
+    return said if found is None else f"{said} {found[1]}"
 
 
 def format_share(share: float) -> str:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tracegraph.ingest.arrays import Ints
 from tracegraph.ingest.causal.events.events import Events
 from tracegraph.ingest.causal.steps.inferred_phases import BackwardPass
 from tracegraph.ingest.causal.steps.phase_names import begins_pass, hook_of
@@ -20,17 +21,22 @@ class HookedPass:
     end: int
 
 
-def hooked_passes(events: Events, lane: int, passes: list[BackwardPass]) -> list[HookedPass]:
-    """Find the passes of a thread by the annotations of hooks, in order.
+def find_hooks(events: Events) -> Ints:
+    """Find the annotations of hooks on all threads, by start."""
+    told = [hook_of(str(name)) for name in events.name.values]
+    named = events.name.matching(np.array([one is not None for one in told], dtype=bool))
+    at = np.flatnonzero(named & events.of_role(Role.ANNOTATION))
+    return at[np.argsort(events.start[at], kind="stable")]
+
+
+def hooked_passes(events: Events, hooks: Ints, lane: int, passes: list[BackwardPass]) -> list[HookedPass]:
+    """Find the passes of a thread by the annotations of hooks, as `find_hooks` has them, in order.
 
     Hooks of one kind that follow each other are of one pass. Those of a forward pass inside a backward one
     belong to what is computed again, and begin none.
     """
-    told = [hook_of(str(name)) for name in events.name.values]
-    named = events.name.matching(np.array([one is not None for one in told], dtype=bool))
-    at = np.flatnonzero(named & events.of_role(Role.ANNOTATION) & (events.lane == lane))
     found: list[HookedPass] = []
-    for event in at[np.argsort(events.start[at], kind="stable")].tolist():
+    for event in hooks[events.lane[hooks] == lane].tolist():
         name, start, end = str(events.name[event]), int(events.start[event]), int(events.end[event])
         phase = hook_of(name)
         if phase is None or (phase == FORWARD and any(one.start <= start < one.end for one in passes)):

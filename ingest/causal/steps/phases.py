@@ -12,7 +12,7 @@ from tracegraph.ingest.causal.events.events import NONE, Events
 from tracegraph.ingest.causal.events.lanes import Lanes
 from tracegraph.ingest.causal.launches.backward_passes import Passes
 from tracegraph.ingest.causal.launches.launches import Launches
-from tracegraph.ingest.causal.steps.hooks import HookedPass, hooked_passes
+from tracegraph.ingest.causal.steps.hooks import HookedPass, find_hooks, hooked_passes
 from tracegraph.ingest.causal.steps.inferred_phases import (
     BackwardPass,
     backward_passes,
@@ -101,7 +101,7 @@ def find_phases(
     passes
         Where the autograd engine works, and for which thread.
     """
-    named = _named(events)
+    named, hooks = _named(events), find_hooks(events)
     issued = issue_times(events, launches)
     parts = []
     for rank in np.unique(lanes.rank).tolist():
@@ -110,7 +110,7 @@ def find_phases(
             continue
         own = steps.rank == rank
         bounds = steps.start[own], steps.end[own], steps.number[own]
-        found = _told(events, stack, lane, passes, _recorded(events, named, lane), bounds)
+        found = _told(events, stack, lane, passes, hooks, _recorded(events, named, lane), bounds)
         parts.append(_of_rank(events, issued, rank, lane, found, bounds))
     nothing = np.empty(0, dtype=np.int64)
     return join_rows(parts or [_of_rank(events, issued, 0, 0, [], (nothing, nothing, nothing))])
@@ -171,12 +171,14 @@ def _told(
     stack: CallStack,
     lane: int,
     passes: Passes,
+    hooks: Ints,
     recorded: list[_Stretch],
     steps: _Bounds,
 ) -> list[_Stretch]:
     """Add to the recorded phases of a thread those that can be inferred, in order."""
     own = backward_passes(events, stack, passes, lane)
-    hooked = [one for one in hooked_passes(events, lane, own) if not _meets(recorded, one.start, one.end)]
+    hooked = hooked_passes(events, hooks, lane, own)
+    hooked = [one for one in hooked if not _meets(recorded, one.start, one.end)]
     known = recorded + [
         _with_hooks(_Stretch(BACKWARD, one.start, one.end, one.end_lane, False, _PASS), hooked, lane)
         for one in own

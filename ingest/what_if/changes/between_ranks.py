@@ -51,15 +51,23 @@ def without_stragglers(graph: ReplayGraph) -> Floats:
 
 def has_few_steps(graph: ReplayGraph) -> bool:
     """Tell whether a rank has too few steps to tell that it is late from steps that scatter."""
-    return bool(_steps(_own_work(graph)[1]).min() < _FEWEST_STEPS)
+    host = _own_segments(graph)
+    rank, step = graph.lanes.rank[graph.segments.lane[host]], graph.calls.step[graph.segments.event[host]]
+    return bool(_steps(pd.DataFrame({"rank": rank, "step": step})).min() < _FEWEST_STEPS)
 
 
-def _own_work(graph: ReplayGraph) -> tuple[Ints, pd.DataFrame]:
-    """Find the segments of work that ranks do not do together, with rank, name, event, step and work."""
+def _own_segments(graph: ReplayGraph) -> Ints:
+    """Find the segments of work that ranks do not do together."""
     segments = graph.segments
     works = segments.on_thread if has_host(graph) else ~segments.on_thread
     host = np.flatnonzero(works & (segments.kind == WORK) & (segments.event >= 0))
-    host = host[graph.rendezvous[segments.event[host]] == NONE]
+    apart: Ints = host[graph.rendezvous[segments.event[host]] == NONE]
+    return apart
+
+
+def _own_work(graph: ReplayGraph) -> tuple[Ints, pd.DataFrame]:
+    """Find these segments, with rank, name, event, step, start and work of each."""
+    segments, host = graph.segments, _own_segments(graph)
     event = segments.event[host]
     own = pd.DataFrame(
         {

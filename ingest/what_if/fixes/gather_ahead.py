@@ -1,6 +1,6 @@
 """Gather ahead: sharded parameters are asked for some modules before they are needed (FSDP, ZeRO-3)."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -54,12 +54,16 @@ def gather_ahead(graph: ReplayGraph, chosen: Flags, modules: int) -> Edit:
         raise InputError(*_why_none(graph))
     moves = [one for one in _moves(graph, passes, modules) if chosen[one.gather.works[-1]]]
     if not moves:
-        ahead = "1 module" if modules == 1 else f"{modules} modules"
         raise InputError(
-            f"the gathers of parameters are asked for {ahead} ahead already, or are the first of their pass",
+            f"the gathers of parameters are asked for {_counted(modules)} ahead already, or are the first of "
+            "their pass",
             "tracegraph query gathers lists how far ahead each is, and how long work waits for it",
         )
     return _moved(graph, moves)
+
+
+def _counted(modules: int) -> str:
+    return "1 module" if modules == 1 else f"{modules} modules"
 
 
 def _why_none(graph: ReplayGraph) -> tuple[str, str]:
@@ -175,28 +179,28 @@ def _find(scene: Scene) -> Iterator[Candidate]:
         moves = list(_moves(graph, passes, modules))
         if not moves:
             return
-        ahead = "1 module" if modules == 1 else f"{modules} modules"
         yield Candidate(
-            selector=f"{ahead} ahead",
+            selector=f"{_counted(modules)} ahead",
             options=(f"--{FIX.name}", str(modules)),
             change=made_in(graph, _moved(graph, moves)),
             evidence=f"{len(moves):,} gathers of parameters are asked for later; gathers are {told(spent)} "
             "of the path",
-            assumptions=tuple(_memory(graph, Settings(number=modules))),
+            assumptions=(_memory(passes, modules),),
         )
 
 
-def _memory(graph: ReplayGraph, settings: Settings) -> Iterator[str]:
+def _memory(passes: Sequence[Sequence[Gather]], modules: int) -> str:
     """Say how much memory gathers take that come earlier."""
-    modules = int(settings.number)
-    sizes = [np.array([one.bytes for one in own], dtype=np.int64) for own in gather_passes(graph)]
-    known = [own for own in sizes if (own != NONE).all()]
-    of = "the parameters of 1 module" if modules == 1 else f"the parameters of {modules} modules"
-    if len(known) < len(sizes) or not sizes:
-        yield f"there is memory for {of} more on each GPU: how many bytes these are is not recorded"
-        return
-    most = max(int(np.convolve(own, np.ones(modules, dtype=np.int64)).max()) for own in known)
-    yield f"there is memory for {of} more on each GPU, {told_bytes(most)} at most"
+    sizes = [np.array([one.bytes for one in own], dtype=np.int64) for own in passes]
+    of = f"there is memory for the parameters of {_counted(modules)} more on each GPU"
+    if not sizes or any((own == NONE).any() for own in sizes):
+        return f"{of}: how many bytes these are is not recorded"
+    most = max(int(np.convolve(own, np.ones(modules, dtype=np.int64)).max()) for own in sizes)
+    return f"{of}, {told_bytes(most)} at most"
+
+
+def _takes(graph: ReplayGraph, settings: Settings) -> Iterable[str]:
+    return [_memory(gather_passes(graph), int(settings.number))]
 
 
 def _edit(graph: ReplayGraph, chosen: Flags, settings: Settings) -> Edit:
@@ -227,5 +231,5 @@ FIX = Fix(
     number="1",
     narrowed=True,
     instead_of=("ahead",),
-    takes=_memory,
+    takes=_takes,
 )

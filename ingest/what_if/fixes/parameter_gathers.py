@@ -8,11 +8,10 @@ import numpy as np
 
 from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.causal.events.events import NONE
-from tracegraph.ingest.ranks.kinds import find_kind
 from tracegraph.ingest.what_if.fixes.enclosing_operators import inside_events, nearest_event
 from tracegraph.ingest.what_if.graph.graph import ReplayGraph
 from tracegraph.ingest.what_if.graph.launch_stretches import launching_segments
-from tracegraph.ingest.what_if.graph.transfers import collective_events, communicates
+from tracegraph.ingest.what_if.graph.transfers import collectives_of, communicates
 from tracegraph.vocabulary.categories import Role
 from tracegraph.vocabulary.collectives import FSDP, FSDP_GATHER, FSDP_TAKES_OVER, gathered_module
 from tracegraph.vocabulary.mechanisms import CODE, STREAM_RESUME, STREAM_WAIT_EVENT
@@ -53,13 +52,11 @@ class Gather:
 def sharded_gathers(graph: ReplayGraph) -> Flags:
     """Flag the gathers that are asked for in annotations or frames of a library that shards parameters."""
     calls = graph.calls
-    gathers = np.array([find_kind(str(name)) == "all_gather" for name in calls.name.values], dtype=bool)
     shards = np.array([any(word in str(name) for word in SHARDS) for name in calls.name.values], dtype=bool)
     of_library = calls.name.matching(shards) & calls.of_role(Role.ANNOTATION, Role.FRAME)
     inside = inside_events(graph, of_library)
     on_gpu = calls.of_role(Role.KERNEL)
-    found: Flags = collective_events(graph) & calls.name.matching(gathers)
-    return found & np.where(on_gpu, inside[calls.call], True)
+    return collectives_of(graph, "all_gather") & np.where(on_gpu, inside[calls.call], True)
 
 
 def gather_passes(graph: ReplayGraph) -> list[list[Gather]]:

@@ -9,10 +9,9 @@ from tracegraph.base.gradient_buckets import ACCUMULATES, Sized, begins, choose_
 from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.causal.events.events import NONE
 from tracegraph.ingest.causal.steps.phases import Phases
-from tracegraph.ingest.ranks.kinds import find_kind
 from tracegraph.ingest.what_if.graph.facts import WorkFacts
 from tracegraph.ingest.what_if.graph.graph import ReplayGraph
-from tracegraph.ingest.what_if.graph.transfers import collective_events
+from tracegraph.ingest.what_if.graph.transfers import collectives_of
 from tracegraph.vocabulary.collectives import CALLS
 from tracegraph.vocabulary.mechanisms import CODE, HAND_OVER
 from tracegraph.vocabulary.phases import BACKWARD, FORWARD, PHASE_NAMES
@@ -45,10 +44,7 @@ class BucketPass:
 
 def all_reduces(graph: ReplayGraph) -> Flags:
     """Flag the events that are all-reduces."""
-    names = graph.calls.name
-    return collective_events(graph) & names.matching(
-        np.array([find_kind(str(name)) == ALL_REDUCE for name in names.values], dtype=bool)
-    )
+    return collectives_of(graph, ALL_REDUCE)
 
 
 def bucket_passes(graph: ReplayGraph) -> Iterator[BucketPass]:

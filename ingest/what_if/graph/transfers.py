@@ -5,6 +5,7 @@ import numpy as np
 from tracegraph.ingest.arrays import Flags
 from tracegraph.ingest.causal.events.events import NONE
 from tracegraph.ingest.causal.graph.segments import WORK
+from tracegraph.ingest.ranks.kinds import find_kind
 from tracegraph.ingest.what_if.graph.graph import ReplayGraph
 from tracegraph.vocabulary.categories import Role, names_of
 from tracegraph.vocabulary.collectives import ON_THREADS
@@ -25,6 +26,13 @@ def collective_events(graph: ReplayGraph) -> Flags:
     on_gpu = communicates(graph) & calls.of_role(Role.KERNEL)
     on_threads = np.array([str(name).startswith(ON_THREADS) for name in calls.name.values], dtype=bool)
     return on_gpu | (calls.name.matching(on_threads) & calls.of_role(Role.ANNOTATION))
+
+
+def collectives_of(graph: ReplayGraph, kind: str) -> Flags:
+    """Flag those of them that are of one kind, such as `all_reduce`."""
+    names = graph.calls.name
+    is_kind = np.array([find_kind(str(name)) == kind for name in names.values], dtype=bool)
+    return collective_events(graph) & names.matching(is_kind)
 
 
 def of_collectives(graph: ReplayGraph) -> Flags:

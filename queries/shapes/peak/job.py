@@ -1,7 +1,7 @@
 """The job as its user states it: what no trace says, and what shares of a peak need."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -95,6 +95,12 @@ class Job:
                 continue
             (given,), (stored,) = (Job(**{name: one[name]}).words() for one in (now, before))  # type: ignore[arg-type]
             yield f"As given now, {given} counts; at ingest it was {stored}."
+
+    @property
+    def of_a_step(self) -> Sequence[tuple[int, str]]:
+        """How much all GPUs do in a step, as far as that is said: amounts, and what they are of."""
+        said = ((self.batch, "samples"), (self.tokens, "tokens"))
+        return [(amount, word) for amount, word in said if amount]
 
     @property
     def of_model(self) -> bool:

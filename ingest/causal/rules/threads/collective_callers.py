@@ -113,11 +113,11 @@ def _awaited(context: Context, called: Ints, call: Ints, found: Found) -> Found:
 
     Such a thread was for at least 100 µs in the own time of a function or an annotation, or in no event, or
     in that of an operator that called this collective or that only waits, as autograd functions of tensor
-    parallelism do. Just
-    after means within a third of that and at most 200 µs, or 2 % of a long stretch up to 1 ms; for the thread
-    that called the collective 10 %, up to 5 ms. As much before the end counts, too: an end is recorded after
-    those who wait are notified. The thread waits since its last event, or since the collective began. Of
-    several stretches the one that waits longest counts. Stretches with a known wait are left alone.
+    parallelism do. Just after means within a third of that and at most 200 µs, or 2 % of a long stretch up to
+    1 ms; for the thread that called the collective 10 %, up to 5 ms. As much before the end counts, too: an
+    end is recorded after those who wait are notified. The thread waits since its last event, or since the
+    collective began. Of several stretches the one that waits longest counts. Stretches with a known wait are
+    left alone.
     """
     events, stack = context.events, context.stack
     idle, caller = _may_wait(context, called, call)
@@ -186,10 +186,7 @@ def _may_wait(context: Context, called: Ints, call: Ints) -> tuple[Flags, Flags]
 
 def _only_waits(context: Context) -> Flags:
     """Find operators that do nothing but wait for a collective."""
-    events = context.events
-    named = np.array([str(name) == AWAITS for name in events.name.values], dtype=bool)
-    found: Flags = events.name.matching(named) & events.of_role(Role.OPERATOR)
-    return found
+    return context.events.name.among(AWAITS) & context.events.of_role(Role.OPERATOR)
 
 
 def _known(found: Found) -> tuple[Ints, Ints, Ints]:

@@ -18,8 +18,8 @@ from tracegraph.vocabulary.mechanisms import GIL_HOLDER, GIL_WAIT
 SHORTEST_WAIT_NS = 50_000
 """The shortest silence that counts, and the shortest wait in it."""
 _TIMES_USUAL = 5
-"""How many times its usual length a silence must last to be a wait: below that it may just do
-more than usual."""
+"""How many times its usual length a silence must last to be a wait: below that it may just do more than
+usual."""
 _FRAME, _BUILTIN, _OPERATOR = 0.8, 0.6, 0.5
 """Confidences (estimates: the simulator has no case): see `gil_waits`."""
 

@@ -43,8 +43,7 @@ def off_cpu(context: Context, found: Found) -> Found:
     count that last three times as long as usual for the open event, and 1 ms longer. If these begin up to
     60 µs before such ticks and end up to 60 µs after them far more often than by chance (with one phase in
     the whole file, in events of several names), the ones that do were held off the CPU, whatever was open.
-    Stretches with a known wait are explained already. Where a thread's turns are recorded,
-    none is inferred.
+    Stretches with a known wait are explained already. Where a thread's turns are recorded, none is inferred.
     """
     events = context.events
     lane, start, end, event, usual = _unusual(context, found.waits)

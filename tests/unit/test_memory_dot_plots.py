@@ -9,7 +9,7 @@ import pytest
 from tracegraph.vocabulary.memory import ALIGNED
 from tracegraph.workbench.memory.alignment import aligned_spans
 from tracegraph.workbench.memory.content import level_blocks
-from tracegraph.workbench.memory.drawn import memory_dot
+from tracegraph.workbench.memory.dot_plots import memory_dot
 from tracegraph.workbench.memory.pictures import segment_picture, source_tree
 from tracegraph.workbench.pictures.drawing import draw
 from tracegraph.workbench.pictures.palette import tint
