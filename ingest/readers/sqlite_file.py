@@ -138,9 +138,7 @@ class Database:
             cursor = self._connection.execute(query, values)
             while piece := cursor.fetchmany(_PIECE):
                 yield piece
-        except UnicodeDecodeError:  # of the error's own words, which name a part of the schema
-            raise _damaged(self.shown, ValueError("its schema is not text")) from None
-        except (sqlite3.Error, OverflowError) as error:
+        except (sqlite3.Error, OverflowError, UnicodeDecodeError) as error:
             raise _damaged(self.shown, error) from None
 
 
@@ -168,7 +166,10 @@ def _blob_cell(name: str, longest: int) -> str:
 
 
 def _damaged(shown: str, error: Exception) -> InputError:
-    return InputError(f"{shown} is a damaged SQLite database: {error}", "export or copy it again")
+    # SQLite's own words name a part of the schema. If that is not text, Python 3.10 leaves the words out.
+    cause = "" if isinstance(error, UnicodeDecodeError) else str(error)
+    cause = cause or "its schema is not text"
+    return InputError(f"{shown} is a damaged SQLite database: {cause}", "export or copy it again")
 
 
 _OPEN: "WeakKeyDictionary[SourceFile, Database]" = WeakKeyDictionary()

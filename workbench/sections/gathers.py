@@ -54,15 +54,15 @@ def _said(rows: pd.DataFrame, known: pd.DataFrame) -> Iterator[str]:
     yield f"Work waits for {len(stalls):,} of {plural(len(known), 'gather')} whose use is known{lost}."
     ahead = known["modules_ahead"].dropna()
     if len(ahead):
-        yield f"They are launched {_range(ahead)} modules ahead, {float(ahead.median()):g} in the median."
+        between = _range(ahead.min(), ahead.max())
+        yield f"They are launched {between} modules ahead, {float(ahead.median()):g} in the median."
     hidden = rows["hidden_share"].dropna()
     if len(hidden):
         yield f"Computing hides {format_share(float(hidden.mean()))} of a gather in the mean."
 
 
-def _range(values: "pd.Series[float]") -> str:
-    least, most = int(values.min()), int(values.max())
-    return str(least) if least == most else f"{least} to {most}"
+def _range(least: float, most: float) -> str:
+    return f"{least:.0f}" if least == most else f"{least:.0f} to {most:.0f}"
 
 
 def _by_module(known: pd.DataFrame) -> pd.DataFrame:
@@ -77,10 +77,15 @@ def _by_module(known: pd.DataFrame) -> pd.DataFrame:
         stall_ns=("stall_ns", "mean"),
         hidden_share=("hidden_share", "mean"),
         again=("gathered_again", lambda told: int(told.fillna(False).sum())),
-        ahead=("modules_ahead", lambda told: _range(told.dropna()) if told.notna().any() else ""),
+        least=("modules_ahead", "min"),
+        most=("modules_ahead", "max"),
     ).reset_index()
     whole = found[["lead_ns", "stall_ns"]].astype(float).round().astype("int64")
-    return found.assign(lead_ns=whole["lead_ns"], stall_ns=whole["stall_ns"]).head(_MOST_MODULES)
+    ahead = [
+        "" if pd.isna(least) else _range(least, most) for least, most in found[["least", "most"]].to_numpy()
+    ]
+    found = found.drop(columns=["least", "most"])
+    return found.assign(lead_ns=whole["lead_ns"], stall_ns=whole["stall_ns"], ahead=ahead).head(_MOST_MODULES)
 
 
 def _plot(modules: pd.DataFrame) -> Plot:
