@@ -60,6 +60,23 @@ def test_import_files_keep_every_name(tmp_path: Path) -> None:
     assert f"--read-buffer-size={2 * 3_000_000 + 1024}" in arguments
 
 
+@pytest.mark.parametrize(
+    ("name", "breaks"), [("a name", "false"), ("two\nlines", "true"), ("two\rlines", "true")]
+)
+def test_only_a_line_break_in_a_text_lets_rows_go_over_lines(tmp_path: Path, name: str, breaks: str) -> None:
+    coded = hostile_graph("run", [name, *"bcdef"])
+    plain = coded.nodes["Event"].cast(_plain_schema(coded.nodes["Event"].schema))
+    for place, tables in {"coded": coded, "plain": coded.with_nodes("Event", plain)}.items():
+        (tmp_path / place).mkdir()
+        assert f"--multiline-fields={breaks}" in write_files(tmp_path / place, [tables], silent)
+
+
+def _plain_schema(schema: pa.Schema) -> pa.Schema:
+    return pa.schema(
+        [(one.name, pa.string() if pa.types.is_dictionary(one.type) else one.type) for one in schema]
+    )
+
+
 def test_an_empty_text_differs_from_none(tmp_path: Path) -> None:
     tables = hostile_graph("run", ["", "b", "c", "", "e", "f"])
     write_files(tmp_path, [tables], silent)
