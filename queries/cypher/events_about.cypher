@@ -15,12 +15,25 @@
 // Cost: reads the names of all events of the run.
 
 WITH split($beginnings, '\n') AS beginnings
-MATCH (e:Event {run: $run})
-WHERE e.start_ns < $end_ns AND e.end_ns > $start_ns AND e.lane IS NOT NULL
+WITH beginnings, reduce(
+  least = size(beginnings[0]), one IN beginnings | CASE WHEN size(one) < least THEN size(one) ELSE least END
+) AS letters
+// The first letters rule nearly every name out, so that few are compared with all beginnings.
+WITH beginnings, letters, [one IN beginnings | left(one, letters)] AS firsts
+CALL (beginnings, letters, firsts) {
   // What GPU work does is told by its type alone, which the user may have stated.
-  AND (e.kernel_type = $kernel_type
-    OR e.kernel_type IS NULL AND any(beginning IN beginnings WHERE e.name STARTS WITH beginning))
-RETURN CASE WHEN e.kernel_type IS NULL THEN
-    [beginning IN beginnings WHERE e.name STARTS WITH beginning][0] END AS beginning,
-  e.kernel_type AS kernel_type, e.name AS name, e.lane AS lane, e.start_ns AS start_ns, e.end_ns AS end_ns
+  MATCH (e:Event {run: $run})
+  WHERE e.kernel_type = $kernel_type
+    AND e.start_ns < $end_ns AND e.end_ns > $start_ns AND e.lane IS NOT NULL
+  RETURN e, null AS beginning
+UNION ALL
+  MATCH (e:Event {run: $run})
+  WHERE left(e.name, letters) IN firsts
+  WITH beginnings, e
+  WHERE any(beginning IN beginnings WHERE e.name STARTS WITH beginning)
+    AND e.kernel_type IS NULL AND e.start_ns < $end_ns AND e.end_ns > $start_ns AND e.lane IS NOT NULL
+  RETURN e, [beginning IN beginnings WHERE e.name STARTS WITH beginning][0] AS beginning
+}
+RETURN beginning, e.kernel_type AS kernel_type, e.name AS name, e.lane AS lane, e.start_ns AS start_ns,
+  e.end_ns AS end_ns
 ORDER BY beginning, lane, start_ns, end_ns, name

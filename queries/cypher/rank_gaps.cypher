@@ -16,26 +16,35 @@ CALL (own) {
   WHERE size(ranks) > 1
   RETURN streams
 }
-// @include chains_of_ranks
-CALL (c, streams, start_ns, end_ns) {
+CALL (own, streams) {
+  // @include chains_of_ranks
   MATCH (s:Segment {run: $run, chain: c.chain})
   WHERE s.start_ns < end_ns AND s.end_ns > start_ns AND s.end_ns - s.start_ns > 0
   // What is no event has no place in the file.
-  RETURN CASE WHEN s.source_index IS NULL THEN s.name END AS name, sum(
+  RETURN c.rank AS rank, c.lane AS lane, CASE WHEN s.source_index IS NULL THEN s.name END AS name, sum(
     // @include clipped_on_rank
   ) AS duration_ns
 UNION ALL
   // The lag between a cause and the start: on a thread only the first of a chain has one.
-  MATCH (s:Segment {run: $run, chain: c.chain})
-  WHERE s.start_ns > start_ns AND s.end_ns IS NOT NULL AND (s.start_ns = c.start_ns OR c.lane IN streams)
-  MATCH (s)<-[d:SEQUENTIAL|INVOCATION|SYNCHRONIZATION|CROSS_THREAD WHERE d.binding]-()
-  WHERE d.gap_ns > 0 AND s.start_ns - d.gap_ns < end_ns
-  RETURN coalesce(d.gap_name, 'unknown') AS name, sum(
-    CASE WHEN s.start_ns > end_ns THEN end_ns ELSE s.start_ns END
-    - CASE WHEN s.start_ns - d.gap_ns < start_ns THEN start_ns ELSE s.start_ns - d.gap_ns END
+  CALL (own, streams) {
+    // @include chains_of_ranks
+    MATCH (c)<-[d:LEADS_TO]-()
+    RETURN c, start_ns, end_ns, c.start_ns AS begins_ns, d
+  UNION ALL
+    // @include chains_of_ranks
+    WITH c, start_ns, end_ns WHERE c.lane IN streams
+    MATCH (s:Segment {run: $run, chain: c.chain})
+    WHERE s.start_ns > c.start_ns AND s.end_ns IS NOT NULL
+    MATCH (s)<-[d:SEQUENTIAL|INVOCATION|SYNCHRONIZATION|CROSS_THREAD WHERE d.binding]-()
+    RETURN c, start_ns, end_ns, s.start_ns AS begins_ns, d
+  }
+  WITH c, start_ns, end_ns, begins_ns, d, d.gap_ns AS gap_ns
+  WHERE begins_ns > start_ns AND gap_ns > 0 AND begins_ns - gap_ns < end_ns
+  RETURN c.rank AS rank, c.lane AS lane, coalesce(d.gap_name, 'unknown') AS name, sum(
+    CASE WHEN begins_ns > end_ns THEN end_ns ELSE begins_ns END
+    - CASE WHEN begins_ns - gap_ns < start_ns THEN start_ns ELSE begins_ns - gap_ns END
   ) AS duration_ns
 }
-WITH c.rank AS rank, c.lane AS lane, name, sum(duration_ns) AS duration_ns
 WITH rank, lane, collect({name: name, duration_ns: duration_ns}) AS parts,
   sum(CASE WHEN name IS NULL THEN duration_ns ELSE 0 END) AS work_ns
 WHERE work_ns >= 0.01 * ($end_ns - $start_ns)
