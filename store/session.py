@@ -40,6 +40,7 @@ def open_database(
     with open_at_once(workspace, settings, progress) as database:
         if settings.uri is None:
             await_indexes(database, progress)
+            leftovers.build_late_indexes(workspace, database)
         yield database
 
 

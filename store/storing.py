@@ -10,13 +10,20 @@ from tracegraph.base.progress import Progress, silent
 from tracegraph.store.connection import Database
 from tracegraph.store.connection_settings import ConnectionSettings
 from tracegraph.store.load.delete_run import delete_half_loaded, delete_run
-from tracegraph.store.load.indexes import await_indexes, begin_schema, finish_schema, has_indexes, plan_anew
+from tracegraph.store.load.indexes import (
+    await_indexes,
+    begin_schema,
+    finish_schema,
+    has_indexes,
+    plan_anew,
+)
 from tracegraph.store.load.load_run import as_loading, contents, has_runs, load_first, load_hidden, make_ready
 from tracegraph.store.managed.rebuild import rebuild
 from tracegraph.store.managed.rebuild.estimate import Load, cheaper_first, size_of
 from tracegraph.store.managed.rebuild.offline_import import build_home
 from tracegraph.store.managed.server import served_database, server
 from tracegraph.store.managed.server.failure_causes import explained
+from tracegraph.store.managed.server.leftovers import build_late_indexes
 from tracegraph.store.read_locks import reading_runs, unread_runs
 from tracegraph.store.run_in_doubt import changing, settle
 from tracegraph.store.same_run import JOB, is_newest, is_stored, with_job_kept
@@ -48,7 +55,8 @@ def store_and_open(
     differs is replaced as soon as nobody reads runs any more.
 
     The indexes of a new database may still be in the making when it opens: call `await_indexes` before a
-    query that needs them. The end of the block waits for them.
+    query that needs them. Those that reports do not need are built at the end of the block, which waits for
+    all.
 
     Parameters
     ----------
@@ -135,7 +143,7 @@ def _open_import(
             begin_schema(database, progress)
             _keep(workspace, database, tables, manifest)
         yield database
-        finish_schema(database, progress)
+        _finish_schema(workspace, database, progress)
 
 
 @contextmanager
@@ -159,7 +167,7 @@ def _add(
                 with changing(workspace, tables.run):
                     _keep(workspace, database, tables, manifest)
             yield database
-            finish_schema(database, progress)
+            _finish_schema(workspace, database, progress)
             return
         await_indexes(database, progress)
         served_database.discard_unserved(workspace.neo4j_home)
@@ -170,7 +178,7 @@ def _add(
             stack.close()  # the old server may end now
             with changing(workspace, tables.run):
                 rebuild.switch(workspace, name, lambda new: _keep(workspace, new, tables, manifest), progress)
-            database = stack.enter_context(open_database(workspace, _MANAGED, progress))
+            database = stack.enter_context(open_at_once(workspace, _MANAGED, progress))
         else:
             with served_database.own_writes(workspace.neo4j_home, database):
                 delete_half_loaded(database, progress)
@@ -182,6 +190,13 @@ def _add(
                     plan_anew(database, tables.count_nodes())
                     _keep(workspace, database, tables, manifest)
         yield database
+        _finish_schema(workspace, database, progress)
+
+
+def _finish_schema(workspace: Workspace, database: Database, progress: Progress) -> None:
+    """Build the indexes that reports do not need, too, and wait for all."""
+    build_late_indexes(workspace, database)
+    finish_schema(database, progress)
 
 
 def _take(workspace: Workspace, database: Database, tables: GraphTables, manifest: _Manifest) -> bool:

@@ -50,11 +50,12 @@ def ensure_schema(database: Database, progress: Progress = silent) -> None:
         The server could not build one.
     """
     begin_schema(database, progress)
+    begin_late_indexes(database)
     finish_schema(database, progress)
 
 
 def finish_schema(database: Database, progress: Progress = silent) -> None:
-    """Wait until what `begin_schema` began is done.
+    """Wait until what was begun is done.
 
     Raises
     ------
@@ -70,11 +71,22 @@ def finish_schema(database: Database, progress: Progress = silent) -> None:
 
 
 def begin_schema(database: Database, progress: Progress = silent) -> None:
-    """Create what `ensure_schema` does, but do not wait while the server builds the indexes."""
+    """Create what reports need of the schema, without waiting while the server builds the indexes."""
     progress("building indexes", 0, 100)
     ensure_constraints(database)
     # Indexes of one transaction are built together, in one pass over the nodes.
     database.write_together(ddl.indexes())
+
+
+def lacks_late_indexes(database: Database) -> bool:
+    """Tell whether the database has all of the schema but indexes that reports do not need."""
+    missing = ddl.names() - set(_indexes(database)["name"])
+    return bool(missing) and missing <= ddl.late_names()
+
+
+def begin_late_indexes(database: Database) -> None:
+    """Create the indexes that reports do not need, without waiting for them."""
+    database.write_together(ddl.late_indexes())
 
 
 def ensure_constraints(database: Database) -> None:

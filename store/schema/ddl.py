@@ -15,8 +15,13 @@ def constraints() -> list[str]:
 
 
 def indexes() -> list[str]:
-    """Return the other `statements`."""
-    return [_statement(index) for index in INDEXES if not index.unique]
+    """Return those of the other `statements` whose indexes reports use."""
+    return [_statement(index) for index in INDEXES if not (index.unique or index.late)]
+
+
+def late_indexes() -> list[str]:
+    """Return the rest of the `statements`."""
+    return [_statement(index) for index in INDEXES if index.late]
 
 
 def constraint_names() -> list[str]:
@@ -27,6 +32,11 @@ def constraint_names() -> list[str]:
 def names() -> set[str]:
     """Return the names of all indexes and constraints of the schema."""
     return {_name(index) for index in INDEXES}
+
+
+def late_names() -> set[str]:
+    """Return the names of those that `late_indexes` creates."""
+    return {_name(index) for index in INDEXES if index.late}
 
 
 def match_nodes(label: str) -> str:

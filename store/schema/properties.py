@@ -40,13 +40,15 @@ class RelationshipType:
 class Index:
     """An index over `properties` of `label`; `unique` makes it a constraint.
 
-    A `partial` index holds only the nodes that have all of these properties.
+    A `partial` index holds only the nodes that have all of these properties. A `late` one is built after the
+    answers of a report: only questions about a single node use it.
     """
 
     label: str
     properties: tuple[str, ...]
     unique: bool = False
     partial: bool = False
+    late: bool = False
 
 
 def text(name: str, description: str) -> Property:

@@ -113,7 +113,7 @@ RELATIONSHIPS = (
 
 INDEXES = (
     Index("Run", ("name",), unique=True),
-    Index("Event", ("run", "source_index")),
+    Index("Event", ("run", "source_index"), late=True),
     Index("Event", ("run",)),  # not with the name: an index refuses values above 8 kB
     Index("Event", ("run", "kernel_type"), partial=True),  # GPU work
     Index("Segment", ("run", "chain", "start_ns", "end_ns")),

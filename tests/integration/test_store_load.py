@@ -13,9 +13,10 @@ from tracegraph.store.connection import Database
 from tracegraph.store.connection_settings import ConnectionSettings
 from tracegraph.store.load.bolt import relationship_query
 from tracegraph.store.load.delete_run import delete_half_loaded, delete_run
-from tracegraph.store.load.indexes import await_indexes, ensure_schema, finish_schema
+from tracegraph.store.load.indexes import await_indexes, ensure_schema, finish_schema, lacks_late_indexes
 from tracegraph.store.load.load_run import as_loading, load_hidden, load_run, make_ready
-from tracegraph.store.schema.ddl import constraint_names, match_nodes
+from tracegraph.store.managed.server import served_database
+from tracegraph.store.schema.ddl import constraint_names, late_names, match_nodes
 from tracegraph.store.schema.node_labels import RUN
 from tracegraph.store.schema.schema import NODES
 from tracegraph.store.session import open_database
@@ -83,6 +84,20 @@ def test_an_index_that_failed_is_built_anew(database: Database) -> None:
     found = database.read(states)
     assert set(found["state"]) == {"ONLINE"}
     assert name in found["name"].tolist()
+
+
+def test_indexes_that_reports_do_not_need_are_built_after_them(tmp_path: Path) -> None:
+    workspace, tables = open_workspace(tmp_path), hostile_graph("late")
+    with store_and_open(workspace, MANAGED, tables, manifest(tables.run)) as database:
+        assert lacks_late_indexes(database)
+    with open_database(workspace, MANAGED) as database:
+        assert not lacks_late_indexes(database)
+        with served_database.own_writes(workspace.neo4j_home, database):
+            for name in late_names():  # as if the command had been killed before it built them
+                database.write(f"DROP INDEX {name}")
+    with open_database(workspace, MANAGED) as database:
+        assert not lacks_late_indexes(database)
+        assert not served_database.is_changed(workspace.neo4j_home, database)
 
 
 def test_an_index_that_a_killed_client_left_without_its_constraint_bars_nothing(database: Database) -> None:
