@@ -6,8 +6,12 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from queue import Queue
+from threading import Thread
+from typing import IO
 
 import click
 import psutil
@@ -18,7 +22,18 @@ from benchmarks.speed.measure import ROOT
 from tracegraph.store.session import find_server, stop_server
 from tracegraph.store.workspace import Workspace, open_workspace
 
-_COMMAND = [sys.executable, "-c", "from tracegraph.cli.main import main; raise SystemExit(main())"]
+_PROGRAM = """
+from contextlib import contextmanager
+from tracegraph.cli.context import Context
+from tracegraph.cli.main import main
+from tracegraph.workbench.progress_bar import line_progress
+
+Context.progress = contextmanager(lambda self: (yield line_progress(self.console)))
+raise SystemExit(main())
+"""
+"""The command with a line for each stage, as with -v, which would also ask for every section."""
+_ANSWERED = "after the answer"
+"""The stage that begins with the first line of the answer."""
 _WARM_UPS = 2
 """Reports on the running server before the one that counts."""
 
@@ -35,8 +50,14 @@ class Stage:
 
 @click.command()
 @click.argument("trace", type=click.Path(path_type=Path), default=SHARED / "traces/torch_cpu/gpt_10k.json.gz")
+@click.option(
+    "--large",
+    type=click.Path(path_type=Path),
+    default=SHARED / "traces/o1_bytedance_straggler/trace-AR.parquet",
+    help="A trace that is stored into the same workspace after that.",
+)
 @click.option("--document", type=click.Path(path_type=Path), default=ROOT / "docs" / "speed.md")
-def main(trace: Path, document: Path) -> None:
+def main(trace: Path, large: Path, document: Path) -> None:
     """Time the stages of a report in a new workspace and in one whose server is up, and a question's."""
     block = markdown.find_block(document, "seconds")
     with tempfile.TemporaryDirectory() as folder:
@@ -50,56 +71,96 @@ def main(trace: Path, document: Path) -> None:
                 watch(workspace, *question)
                 for question in (("report",), ("query", "hotspots"), ("cypher", "RETURN 1"))
             ]
+            added = watch(workspace, "report", str(large), "--run", "large")
         finally:
             stop_server(workspace)
     names = ("`report` stored", "`query hotspots`", "`cypher`")
     questions = ", ".join(f"{name} {total(stages):.2f} s" for name, stages in zip(names, asked, strict=True))
-    block.write(
-        f"{machine()}. {trace.name}.\n\nA new workspace: {total(fresh):.1f} s.\n\n{table(fresh)}\n\n"
-        f"A server that is up and has stored {_WARM_UPS + 1} runs: {total(warm):.1f} s.\n\n{table(warm)}\n\n"
-        f"Questions about a stored run, the server up: {questions}."
+    parts = (
+        f"{machine()}. {trace.name}.",
+        _said("A new workspace", fresh),
+        _said(f"A server that is up and has stored {_WARM_UPS + 1} runs", warm),
+        f"Questions about a stored run, the server up: {questions}.",
+        _said(f"{large.name} into the same workspace", added),
     )
+    block.write("\n\n".join(parts))
+
+
+def _said(what: str, stages: list[Stage]) -> str:
+    names = [stage.name for stage in stages]
+    answered = total(stages[: names.index(_ANSWERED)])
+    return f"{what}: {answered:.1f} s until the answer.\n\n{table(stages)}"
 
 
 def watch(workspace: Workspace, *arguments: str) -> list[Stage]:
     """Run a command, and time its stages as it names them."""
-    command = [*_COMMAND, "-v", "--workspace", str(workspace.root), *arguments]
-    begun, spent = time.perf_counter(), _cpu(workspace, None)
+    command = [sys.executable, "-c", _PROGRAM, "--workspace", str(workspace.root), *arguments]
+    clock = _Clock(workspace)
     stages: list[Stage] = []
     name = "Python begins"
     with subprocess.Popen(
         command,
-        stdout=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         env={**os.environ, "TRACEGRAPH_LINGER": "10"},
     ) as process:
+        clock.python = psutil.Process(process.pid)
         for line in _stages(process):
-            now, cpu = time.perf_counter(), _cpu(workspace, process.pid)
-            stages.append(Stage(name, now - begun, cpu[0] - spent[0], cpu[1] - spent[1]))
-            name, begun, spent = line, now, cpu
+            stages.append(Stage(name, *clock.lap()))
+            name = line
     if process.returncode:
         raise click.ClickException(f"{' '.join(arguments)} failed")
-    return [*stages, Stage(name, time.perf_counter() - begun, 0.0, _cpu(workspace, None)[1] - spent[1])]
+    return [*stages, Stage(name, *clock.lap())]
 
 
 def _stages(process: "subprocess.Popen[str]") -> Iterator[str]:
-    known = ""
-    for line in process.stderr or ():
-        name = line.strip().partition(" (")[0]
-        if name != known and not name.startswith("Neo4j stays"):
-            yield name
-        known = name
+    """Yield the name of each stage as soon as it begins."""
+    heard: Queue[str | None] = Queue()
+
+    def listen(pipe: "IO[str] | None", said: str | None) -> None:
+        for line in pipe or ():
+            heard.put(said or line.strip().partition(" (")[0])
+        heard.put(None)
+
+    for pipe, said in ((process.stderr, None), (process.stdout, _ANSWERED)):
+        Thread(target=listen, args=(pipe, said), daemon=True).start()
+    name, silent = "", 0
+    while silent < 2:  # both pipes have ended
+        line = heard.get()
+        if line is None:
+            silent += 1
+        elif line != name and not line.startswith("Neo4j stays"):
+            yield line
+            name = line
 
 
-def _cpu(workspace: Workspace, python: int | None) -> tuple[float, float]:
-    """Return the CPU seconds of a process and of the workspace's server so far."""
-    server = find_server(workspace)
-    spent = []
-    for number in (python, server.pid if server else None):
-        times = psutil.Process(number).cpu_times() if number is not None else None
-        spent.append(times.user + times.system if times else 0.0)
-    return spent[0], spent[1]
+class _Clock:
+    """Measures laps: seconds, and the CPU seconds of Python and of Java meanwhile."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self.python: psutil.Process | None = None
+        self._python_s = self._imports_s = 0.0
+        self._servers: dict[int, float] = {}
+        self._last = self._now()
+
+    def lap(self) -> tuple[float, float, float]:
+        before, self._last = self._last, self._now()
+        wall, python, java = (now - then for now, then in zip(self._last, before, strict=True))
+        return wall, python, java
+
+    def _now(self) -> tuple[float, float, float]:
+        # What has ended keeps its last value: a rebuild ends the server and starts another one.
+        with suppress(psutil.NoSuchProcess):
+            if self.python is not None:
+                spent = self.python.cpu_times()
+                self._python_s = spent.user + spent.system
+                self._imports_s = spent.children_user + spent.children_system  # those that have ended
+            if server := find_server(self._workspace):
+                spent = psutil.Process(server.pid).cpu_times()
+                self._servers[server.pid] = spent.user + spent.system
+        return time.perf_counter(), self._python_s, self._imports_s + sum(self._servers.values())
 
 
 def total(stages: list[Stage]) -> float:
