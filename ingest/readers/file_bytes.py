@@ -7,14 +7,11 @@ import stat
 import time
 from pathlib import Path
 
-import pyarrow as pa
-
 from tracegraph.base.errors import InputError
 from tracegraph.ingest.findings import Integrity
 from tracegraph.ingest.limits import Limits
+from tracegraph.ingest.readers.unpacking import Content, new_content
 
-Content = memoryview
-"""Bytes that were read or unpacked; those of a file may be written to."""
 PATIENCE_S = 10.0
 """Seconds that a pipe may be without a writer."""
 # Bytes that are read from a pipe at a time.
@@ -25,15 +22,6 @@ _HINTS = {
     errno.ENAMETOOLONG: "check the spelling of the path",
 }
 _REASONS = {errno.ENOENT: "does not exist"}
-
-
-def new_content(size: int) -> Content:
-    """Make room for `size` bytes, which takes memory only as far as it is filled.
-
-    It comes from Arrow's pool, where columns use it again: mapping memory for each file took a tenth of the
-    time of reading.
-    """
-    return memoryview(pa.allocate_buffer(size)).cast("B")
 
 
 def read_bytes(path: Path, integrity: Integrity) -> Content:

@@ -11,9 +11,9 @@ from pathlib import Path
 from tracegraph.base.errors import InputError
 from tracegraph.ingest.findings import Integrity
 from tracegraph.ingest.limits import Limits
-from tracegraph.ingest.readers.file_bytes import Content, read_bytes
+from tracegraph.ingest.readers.file_bytes import read_bytes
 from tracegraph.ingest.readers.foreign_files import refuse_name
-from tracegraph.ingest.readers.unpacking import begins_with, unpack, unpack_into_file
+from tracegraph.ingest.readers.unpacking import Content, begins_with, unpack, unpack_into_file
 
 HEAD_BYTES = 4096
 """Bytes of the content by which formats recognise their files."""

@@ -13,8 +13,8 @@ import msgspec
 from tracegraph.base.errors import InputError
 from tracegraph.ingest.findings import Integrity
 from tracegraph.ingest.readers.chrome_text import Batch
-from tracegraph.ingest.readers.file_bytes import Content
 from tracegraph.ingest.readers.kineto.document import BATCH, Facts, TopLevel, read_facts
+from tracegraph.ingest.readers.unpacking import Content
 
 _STRING_OR_CONSTANT = re.compile(rb'"(?:[^"\\]|\\.)*"|-?Infinity|NaN', re.DOTALL)
 _WINDOW = 4_096

@@ -26,12 +26,12 @@ from tracegraph.ingest.readers.chrome_text import (
     lossy,
     time_literals,
 )
-from tracegraph.ingest.readers.file_bytes import Content
 from tracegraph.ingest.readers.kineto.document import BATCH, Facts, TopLevel, read_facts
 from tracegraph.ingest.readers.kineto.entry_decoding import Event, decode_events
 from tracegraph.ingest.readers.kineto.trace_builder import build_trace
 from tracegraph.ingest.readers.source_file import SourceFile
 from tracegraph.ingest.readers.trace_format import TraceFormat
+from tracegraph.ingest.readers.unpacking import Content
 from tracegraph.ingest.trace import TraceFile, table_in
 
 _MAGIC = b"PAR1"

@@ -16,9 +16,9 @@ from msgspec import Raw, Struct, UnsetType
 from tracegraph.base.errors import InputError
 from tracegraph.ingest.limits import Limits
 from tracegraph.ingest.readers.chrome_text import Batch
-from tracegraph.ingest.readers.file_bytes import Content
 from tracegraph.ingest.readers.foreign_json import RECORD, refuse_foreign_object
 from tracegraph.ingest.readers.kineto.document import BATCH, Facts, TopLevel, read_facts
+from tracegraph.ingest.readers.unpacking import Content
 
 PIECE = 1 << 20
 """Bytes that a piece has at least; the end of a piece must follow within as many bytes again."""

@@ -13,10 +13,10 @@ import pyarrow.parquet as pq
 from tracegraph.base.errors import InputError
 from tracegraph.ingest.arrays import Ints
 from tracegraph.ingest.findings import Integrity
-from tracegraph.ingest.readers.file_bytes import Content
 from tracegraph.ingest.readers.operations.log_events import build_log
 from tracegraph.ingest.readers.source_file import SourceFile
 from tracegraph.ingest.readers.trace_format import TraceFormat
+from tracegraph.ingest.readers.unpacking import Content
 from tracegraph.ingest.trace import TraceFile
 from tracegraph.vocabulary.operation_types import OPERATION_TYPE
 
