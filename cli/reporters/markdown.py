@@ -3,10 +3,11 @@
 import re
 from collections.abc import Sequence
 
+from tracegraph.base.units import short_ns
 from tracegraph.cli.reporters.first_screen import FirstScreen
 from tracegraph.workbench.sections.blocks import Fact
 from tracegraph.workbench.sections.cells import said_faster
-from tracegraph.workbench.text.text import format_share, label, short_ns, visible
+from tracegraph.workbench.text.text import format_share, label, visible
 
 _MEANT = re.compile(r"[\\`*_\[\]<>&|~#$]|:(?=//)|(?<=www)\.", re.IGNORECASE)
 """What Markdown or HTML would take for more than text, and addresses that become links by themselves."""
