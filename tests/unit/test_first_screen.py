@@ -131,7 +131,7 @@ def test_gains_are_said_not_to_add_up_with_what_two_gain_together() -> None:
     lines = printed(with_fixes(*fixes))
     told = "Gains need not add up: the first two gain 700 ns together; `tracegraph plan` tries more."
     assert told in [line.strip() for line in lines]
-    assert told in as_markdown(first_screen(with_fixes(*fixes))).replace("&#96;", "`")
+    assert told in as_markdown(first_screen(with_fixes(*fixes)))
     stored_before = " ".join(printed(with_fixes(fix("Load ahead"), fix("Fuse"))))
     assert "Gains need not add up; `tracegraph plan` tries more." in stored_before
     assert "add up" not in " ".join(printed(with_fixes(fix("Load ahead"))))

@@ -16,14 +16,20 @@ def safe_text(text: object) -> str:
     return label(str(text), TEXT_CELLS)
 
 
+def code_parts(text: str) -> list[tuple[str, bool]]:
+    """Cut a text at its backticks: each part, and whether it stands between two of them."""
+    parts = text.split("`")
+    if len(parts) % 2 == 0:  # one backtick has no partner: it is part of a name
+        return [(text, False)]
+    return [(part, place % 2 == 1) for place, part in enumerate(parts)]
+
+
 def coded(text: object) -> Markup:
     """Escape a text, with what stands between backticks as code; an amount, as `> 1 ms`, is not broken."""
-    parts = _INSIDE_AMOUNT.sub("\N{NO-BREAK SPACE}", safe_text(text)).split("`")
-    if len(parts) % 2 == 0:  # one backtick has no partner: it is part of a name
-        return escape("`".join(parts))
+    whole = _INSIDE_AMOUNT.sub("\N{NO-BREAK SPACE}", safe_text(text))
     return Markup("").join(
-        Markup("<code>{}</code>").format(part) if place % 2 else escape(part)
-        for place, part in enumerate(parts)
+        Markup("<code>{}</code>").format(part) if is_code else escape(part)
+        for part, is_code in code_parts(whole)
     )
 
 
