@@ -371,7 +371,7 @@ def test_a_gain_above_what_is_not_in_the_file_is_told() -> None:
     assert verdict.sentences[1].startswith("Without `attention`")
     assert "what runs in 20.0 % of the path" in verdict.sentences[-1]
     little = judge(found(rows((2, "unrecorded graph work", "gap", 4), (2, "gemm", "kernel", 96))))
-    assert little.sentences[-1] == "No part of the path is unexplained."
+    assert little.sentences[-1] == "Not known: nothing, every part of the path is explained."
 
 
 @pytest.mark.parametrize(

@@ -152,7 +152,11 @@ def _untold(untold: Contradiction) -> Bound:
 
 def _unknown(findings: Findings, bound: Bound, gains: Sequence[Row], first: Sequence[str] = ()) -> str:
     parts = [*first, *_doubts(findings, bound, gains)]
-    return f"Not known: {'; '.join(parts[:3])}." if parts else "No part of the path is unexplained."
+    return (
+        f"Not known: {'; '.join(parts[:3])}."
+        if parts
+        else "Not known: nothing, every part of the path is explained."
+    )
 
 
 def _unseen(findings: Findings) -> Iterator[str]:
