@@ -1,4 +1,4 @@
-"""Amounts in the unit that suits them; durations and bytes as text, for sentences that are stored."""
+"""Amounts in the unit that suits them, with the three digits that say how much it is."""
 
 from collections.abc import Sequence
 
@@ -12,17 +12,20 @@ def in_unit(value: float, units: Sequence[tuple[float, str]]) -> tuple[float, st
     return next(((value / scale, sign) for scale, sign in units if abs(value) >= scale), None)
 
 
-def told(ns: float) -> str:
-    """Write a duration in ns with three digits and the unit that suits it, as `12.3 ms`."""
-    found = in_unit(ns, DURATIONS)
-    return f"{ns:.0f} ns" if found is None else _three_digits(*found)
+def three_digits(value: float) -> str:
+    """Write a number with the three digits that say how large it is, such as `12.3`, and `1,234` in full."""
+    return f"{value:,.0f}" if abs(value) >= 99.95 else f"{value:.3g}"
 
 
-def told_bytes(count: int) -> str:
-    """Write a number of bytes with three digits and the unit that suits it, as `12.3 MB`."""
+def short_ns(value: float) -> str:
+    """Return a duration in ns in the unit that suits it, with three digits, such as `12.3 ms`."""
+    found = in_unit(value, DURATIONS)
+    return f"{value:,.0f} ns" if found is None else f"{three_digits(found[0])} {found[1]}"
+
+
+def format_bytes(count: int) -> str:
+    """Return a size in the unit that suits it, with three digits, such as `1.5 MB`; 1 MB is 10^6 bytes."""
     found = in_unit(count, _BYTES)
-    return f"{count} B" if found is None else _three_digits(*found)
-
-
-def _three_digits(value: float, unit: str) -> str:
-    return f"{float(f'{value:.3g}'):,g} {unit}"
+    if found is None:
+        return f"{count:,} byte{'' if count == 1 else 's'}"
+    return f"{three_digits(found[0])} {found[1]}"

@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from tracegraph.base.errors import StoreError, TracegraphError
+from tracegraph.base.units import format_bytes
 from tracegraph.cli.context import Context
 from tracegraph.cli.reporters.layout import open_console
 from tracegraph.queries.notebook import PY2NEO
@@ -19,7 +20,7 @@ from tracegraph.store.connection import connect
 from tracegraph.store.managed.java import class_archive, install
 from tracegraph.store.session import find_server
 from tracegraph.workbench.pictures.drawing import draw, drawn_by
-from tracegraph.workbench.text.text import format_bytes, visible
+from tracegraph.workbench.text.text import visible
 
 _PACKAGES = (
     "neo4j",

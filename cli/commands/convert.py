@@ -4,11 +4,11 @@ from pathlib import Path
 
 import click
 
+from tracegraph.base.units import format_bytes
 from tracegraph.cli.options import limit_option
 from tracegraph.ingest.convert import convert_trace
 from tracegraph.ingest.limits import Limits
 from tracegraph.ingest.readers.registry import FORMATS
-from tracegraph.workbench.text.text import format_bytes
 
 _WRITTEN = "; ".join(f"{form.name} {', '.join(form.endings)}" for form in FORMATS if form.write is not None)
 _HELP = f"""Write the trace SOURCE in the format that the name of TARGET says: {_WRITTEN}.

@@ -2,6 +2,7 @@
 
 import click
 
+from tracegraph.base.units import format_bytes
 from tracegraph.cli.command_group import CommandGroup
 from tracegraph.cli.context import Context, pass_context
 from tracegraph.store.compacting import compact
@@ -9,7 +10,6 @@ from tracegraph.store.connection import connect
 from tracegraph.store.connection_settings import ConnectionSettings
 from tracegraph.store.managed.server.server import ServerState
 from tracegraph.store.session import find_server, open_database, start_server, stop_server
-from tracegraph.workbench.text.text import format_bytes
 
 _COMPONENTS = """
 CALL dbms.components() YIELD versions, edition

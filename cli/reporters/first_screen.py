@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from tracegraph.base.units import short_ns
 from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.findings.first_fix import Row, said_together
 from tracegraph.workbench.findings.recommendations import fixes_to_try
@@ -10,7 +11,7 @@ from tracegraph.workbench.sections.blocks import Fact, Facts, Stack, Words
 from tracegraph.workbench.sections.made_of import made_of
 from tracegraph.workbench.sections.section import all_sections
 from tracegraph.workbench.sections.verdict import FIRST, count_doubts
-from tracegraph.workbench.text.text import label, plural, short_ns, visible
+from tracegraph.workbench.text.text import label, plural, visible
 
 _NAME_CELLS = 40
 """How many cells the name of the run may take before it is shortened."""

@@ -6,13 +6,14 @@ from pathlib import Path
 from rich.console import Console, Group, RenderableType
 from rich.text import Text
 
+from tracegraph.base.units import short_ns
 from tracegraph.cli.reporters.first_screen import FirstScreen
 from tracegraph.cli.reporters.layout import TONE_STYLES, facts, indented, print_command, table
 from tracegraph.cli.reporters.stack import MOST_ROWS, stack_bar
 from tracegraph.workbench.findings.first_fix import Row
 from tracegraph.workbench.output.folder import Written
 from tracegraph.workbench.sections.blocks import Fact
-from tracegraph.workbench.text.text import format_share, label, plural, short_ns, visible
+from tracegraph.workbench.text.text import format_share, label, plural, visible
 
 MOST_LINES = 40
 """How many lines the first screen has at most, 100 cells wide."""
@@ -39,13 +40,13 @@ def print_first(console: Console, shown: FirstScreen, *, is_written: bool = Fals
     above = next((one for one in tried if _left(console, one) >= wanted), None)
     above = above or Group(*_above(shown, console.width, *_ROOMS[-1]))
     console.print(above)
-    if shown.fixes:
-        count = max(1, min(_left(console, above), _MOST_FIXES))
+    count = min(len(shown.fixes), max(1, min(_left(console, above), _MOST_FIXES)))
+    if count:
         console.print(indented(_fixes(shown.fixes[:count])))
         if shown.together and count > 1:
             console.print(indented(Text(shown.together, style="dim")))
         print_command(console, f"  predict the first with: {visible(shown.fixes[0]['command'])}")
-    console.print(Text(_more(shown, is_written=is_written), style="dim"))
+    console.print(Text(_more(len(shown.fixes) - count, is_written=is_written), style="dim"))
 
 
 def _left(console: Console, above: RenderableType) -> int:
@@ -88,9 +89,8 @@ def _fixes(fixes: Sequence[Row]) -> RenderableType:
     return rows
 
 
-def _more(shown: FirstScreen, *, is_written: bool) -> str:
-    """Say what is not shown, and how to see it."""
-    hidden = max(0, len(shown.fixes) - _MOST_FIXES)
+def _more(hidden: int, *, is_written: bool) -> str:
+    """Say what is not shown, with how many fixes, and how to see it."""
     seen = f", with {plural(hidden, 'more fix', 'more fixes')}" if hidden else ""
     files = "" if is_written else "; -o FOLDER writes them as a page and files"
     return f"-v shows every section{seen}{files}."

@@ -3,10 +3,12 @@
 import re
 from collections.abc import Sequence
 
+from tracegraph.base.units import short_ns
 from tracegraph.cli.reporters.first_screen import FirstScreen
 from tracegraph.workbench.sections.blocks import Fact
 from tracegraph.workbench.sections.cells import said_faster
-from tracegraph.workbench.text.text import format_share, label, short_ns, visible
+from tracegraph.workbench.text.markup import code_parts
+from tracegraph.workbench.text.text import format_share, label, visible
 
 _MEANT = re.compile(r"[\\`*_\[\]<>&|~#$]|:(?=//)|(?<=www)\.", re.IGNORECASE)
 """What Markdown or HTML would take for more than text, and addresses that become links by themselves."""
@@ -38,7 +40,7 @@ def as_markdown(shown: FirstScreen) -> str:
         for fix in shown.fixes:
             gains = [short_ns(fix["gain_ns"]), _share(fix["gain_ns"], fix["base_ns"])]
             gains += [short_ns(fix[name]) for name in ("low_ns", "high_ns")]
-            lines.append(f"| {' | '.join([_text(fix['title']), *gains, _code(fix['command'])])} |")
+            lines.append(f"| {' | '.join([_text(fix['title']), *gains, _code(_one_line(fix['command']))])} |")
         lines += ["", _text(shown.together)] if shown.together else []
     return "\n".join(lines).rstrip() + "\n"
 
@@ -54,7 +56,7 @@ def _listed(facts: Sequence[Fact]) -> list[str]:
 
 def _code(text: str) -> str:
     """Return a text as code: between backticks, which can be copied, if it is plain."""
-    return f"`{text}`" if _PLAIN.fullmatch(text) else f"<code>{_text(text)}</code>"
+    return f"`{text}`" if _PLAIN.fullmatch(text) else f"<code>{_escaped(text)}</code>"
 
 
 def _share(length_ns: int, whole_ns: int) -> str:
@@ -62,6 +64,15 @@ def _share(length_ns: int, whole_ns: int) -> str:
 
 
 def _text(text: str) -> str:
+    """Return a text as Markdown, with what stands between backticks as code and all else as it is."""
+    parts = code_parts(_one_line(text))
+    return "".join(_code(part) if is_code else _escaped(part) for part, is_code in parts)
+
+
+def _one_line(text: str) -> str:
+    return label(visible(text), _CELLS)
+
+
+def _escaped(text: str) -> str:
     """Return a text that Markdown shows as it is: signs with a meaning become entities; nobody is called."""
-    shown = _MEANT.sub(lambda found: f"&#{ord(found[0])};", label(visible(text), _CELLS))
-    return _MENTION.sub("&#64;&#8203;", shown)
+    return _MENTION.sub("&#64;&#8203;", _MEANT.sub(lambda found: f"&#{ord(found[0])};", text))

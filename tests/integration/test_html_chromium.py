@@ -12,13 +12,15 @@ from browser import Page, find_browser, open_page
 from parallel_rows import FULL, PARALLEL, answers
 from report_data import ALTERNATIVES, NEAR, SECOND, WAITS, compared, make_findings
 
+from tracegraph.base.units import short_ns
 from tracegraph.cli.main import main
 from tracegraph.queries.run_part import WHOLE
 from tracegraph.store.workspace import Workspace
 from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.memory.pictures import segment_picture, source_tree
-from tracegraph.workbench.output.page import TEXT_CELLS, plot_page, report_page
-from tracegraph.workbench.text.text import label, short_ns
+from tracegraph.workbench.output.page import plot_page, report_page
+from tracegraph.workbench.text.markup import TEXT_CELLS
+from tracegraph.workbench.text.text import label
 
 pytestmark = pytest.mark.exhaustive
 EXAMPLE = Path(__file__).parents[2] / "examples" / "traces" / "simulated_gpu.json.gz"
@@ -100,6 +102,22 @@ def written(tmp_path: Path, findings: Findings) -> Path:
     return path
 
 
+def sized(page: Page, width: int, height: int) -> list[int]:
+    """How wide the page is in a window of this size, where its timeline begins, and how high it is folded."""
+    page.call(
+        "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=True
+    )
+    page.evaluate("document.querySelectorAll('details').forEach((one) => { one.open = false; })")
+    page.evaluate("scrollTo(0, 0)")
+    page.evaluate(SOON)
+    found: list[int] = page.evaluate(
+        "[document.documentElement.scrollWidth, "
+        "document.querySelector('canvas').getBoundingClientRect().top, "
+        "document.documentElement.scrollHeight]"
+    )
+    return found
+
+
 def flat(value: object, name: str = "") -> Iterator[tuple[str, str]]:
     """Every number of a summary by its dotted name, as the page writes it."""
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
@@ -129,6 +147,12 @@ def test_page_shows_the_numbers_of_the_summary(tmp_path: Path, workspace: Worksp
             "[...document.querySelectorAll('nav a')].map((one) => [one.textContent, "
             "document.querySelector(one.hash).querySelector('h2, summary').textContent])"
         )
+        sizes = {width: sized(page, width, height) for width, height in ((1400, 900), (390, 844))}
+    # The timeline begins on the first screen; on a phone nothing is wider than that, and what is open takes
+    # 5,900 px, with room for other fonts.
+    assert [wide for wide, _, _ in sizes.values()] == list(sizes)
+    assert sizes[1400][1] < 900
+    assert sizes[390][2] < 6_300
     # Texts are shown as far as they fit: a pattern names all its kernels.
     expected = {name: label(value, TEXT_CELLS) for name, value in flat(summary)}
     assert {name: rows[name] for name in expected} == expected
@@ -412,7 +436,7 @@ def test_steps_are_drawn_and_tell_about_themselves(tmp_path: Path, opened: Open)
     ]
     assert said.startswith("step 5: outlier 1.800 µs, GPU 50.0 %, CPU 50.0 %, gaps 0.0 %")
     assert tip.startswith("step 5outlier 1.800 µsGPU 50.0 %")
-    told = "5 steps of 980 ns to 1.800 µs, median 1.010 µs, spread 15 ns"
+    told = "5 steps of 980 ns to 1.8 µs, median 1.01 µs, spread 15 ns"
     assert told in text.replace("\N{NO-BREAK SPACE}", " ")
 
 
@@ -435,7 +459,7 @@ def test_kinds_of_parallelism_are_drawn_and_told(width: int, tmp_path: Path, ope
         assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert told == {
         "pipeline": "stage 0: waiting 800 ns, begins at 200 ns",
-        "transfers": "data 10.0 KB: time 11.000 µs, operations 1",
+        "transfers": "data 10 kB: time 11.000 µs, operations 1",
         "ddp_buckets": "size of buckets, MiB 25: predicted step 800 ns, buckets 3, least 790 ns, most 810 "
         "ns, shorter 200 ns",
         "layer_communication": "layer 1: computing 30 ns, communication 50.0 %, named layer 1; exposed "
@@ -473,7 +497,7 @@ def test_the_memory_of_a_peak_is_drawn_by_source_and_told(width: int, tmp_path: 
         for _ in range(2 * len(HOSTILE) + 1):
             page.evaluate(f"{plot}.dispatchEvent(new KeyboardEvent('keydown', {{key: 'ArrowDown'}}))")
             said.append(page.evaluate("document.querySelector('.unseen').textContent"))
-        assert said[0] == "gradient: 55.0 KB 100.0 % of all"
+        assert said[0] == "gradient: 55 kB 100.0 % of all"
         assert said[2].startswith(
             "gradient, script>.py, script>.py:0 <script>window.pwned = 1</script> in <script>"
         )
@@ -504,7 +528,7 @@ def test_parts_of_segments_are_drawn_and_told(tmp_path: Path, opened: Open) -> N
             "document.querySelector('.plot').dispatchEvent(new KeyboardEvent('keydown', {key: 'Home'}))"
         )
         said = page.evaluate("document.querySelector('.unseen').textContent")
-        assert said == f"1, {HOSTILE[0]}, 40.0 KB: gradient 1.0 KB, blocks 1, begins at 0 bytes"
+        assert said == f"1, {HOSTILE[0]}, 40 kB: gradient 1 kB, blocks 1, begins at 0 bytes"
         page.evaluate(SOON)
         assert HOSTILE[0] in page.evaluate("document.querySelector('.told').textContent")
         assert page.evaluate("window.pwned") is None

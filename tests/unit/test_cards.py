@@ -140,6 +140,13 @@ def test_a_report_begins_with_the_verdict_and_ends_with_the_fixes() -> None:
     assert repr(Report(findings)) == "<Report on tiny-0a1b2c3d: 2.000 µs>"
 
 
+def test_what_stands_between_backticks_is_code() -> None:
+    hostile = {**fix("fuse", 300), "evidence": "in `<b>aten::mm</b>`", "how": "drop `item()`"}
+    card = report_card(with_fixes(hostile))
+    assert "<code>&lt;b&gt;aten::mm&lt;/b&gt;</code>" in card
+    assert "`" not in Card(card).text
+
+
 def test_without_fixes_the_card_says_so() -> None:
     text = Card(report_card(with_fixes())).text
     assert NOTHING in text

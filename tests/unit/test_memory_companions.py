@@ -90,7 +90,7 @@ def test_the_section_shows_each_recording_and_is_left_out_without_one(told: dict
     blocks = section.content(with_answers(told))
     words = [block.text for block in blocks if isinstance(block, Words)]
     assert words[0].startswith("snapshot.pickle, device 0: ")
-    assert "memory_timeline.raw.json.gz: 9.7 MB are in use when most is." in words
+    assert "memory_timeline.raw.json.gz: 9.66 MB are in use when most is." in words
     drawn = [block for block in blocks if isinstance(block, Plot)]
     assert [block.kind for block in drawn] == ["areas", "tree", "bars", "stretches", "areas"]
     assert any("expandable_segments" in block.note for block in blocks if isinstance(block, Table))

@@ -63,7 +63,7 @@ def test_levels_are_stacked_and_stay_until_the_next() -> None:
         *[(0, 210), (500, 210), (500, 420), (1000, 420), (1000, 262.5)],
     ]
     shown = texts(picture)
-    assert {"Title", "parameter", "activation", "peak, 8.0 MB", "4.0 MB", "2 µs", "forward"} <= set(shown)
+    assert {"Title", "parameter", "activation", "peak, 8 MB", "4 MB", "2 µs", "forward"} <= set(shown)
     assert "later" not in shown
 
 
@@ -85,7 +85,7 @@ def test_sources_are_areas_as_large_as_their_bytes_and_names_are_literal() -> No
     ).astype({"line": "Int64"})
     (plot,) = source_tree(rows)
     picture = drawn(plot)
-    assert {'a.py:3 <b>"\\N&', "90.0 MB, 90.0 %", "MmBackward0", "10.0 MB, 10.0 %"} <= set(texts(picture))
+    assert {'a.py:3 <b>"\\N&', "90 MB, 90.0 %", "MmBackward0", "10 MB, 10.0 %"} <= set(texts(picture))
     assert isinstance(plot, Plot)
     largest = max(map(size, areas(picture, plot.colours["parameter"])))
     assert largest == pytest.approx(0.9 * 680 * 680, rel=0.01)
@@ -109,9 +109,7 @@ def test_parts_of_segments_lie_where_they_begin() -> None:
     used, free = (areas(picture, plot.colours[part])[-1] for part in ("gradient", "split free"))
     assert max(x for x, _ in used) == pytest.approx(min(x for x, _ in free))
     assert [size(part) for part in (used, free)] == [pytest.approx(750 * 16), pytest.approx(250 * 16)]
-    assert {"1, large, 4.0 MB", "2, small, 2.0 MB", "gradient, 3.0 MB", "cached whole, 2.0 MB"} <= set(
-        texts(picture)
-    )
+    assert {"1, large, 4 MB", "2, small, 2 MB", "gradient, 3 MB", "cached whole, 2 MB"} <= set(texts(picture))
 
 
 def test_steps_and_phases_of_an_aligned_run_are_on_the_recordings_clock() -> None:

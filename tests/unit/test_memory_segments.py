@@ -79,7 +79,7 @@ def test_the_picture_has_a_row_for_each_segment_and_says_what_it_leaves_out() ->
     assert isinstance(plot, Plot)
     assert plot.frame["_segment"].nunique() == MOST_SEGMENTS
     assert plot.frame["_part"].tolist()[:2] == ["from before the recording", "split free"]
-    assert plot.note.endswith("Not drawn: 2 other segments, together 2.0 KB.")
+    assert plot.note.endswith("Not drawn: 2 other segments, together 2.05 kB.")
 
 
 def test_without_segments_nothing_is_drawn() -> None:

@@ -98,10 +98,10 @@ def test_the_command_takes_a_trace(tmp_path: Path, capsys: pytest.CaptureFixture
     assert main(arguments) == 0
     said = re.sub(r"\s+", " ", capsys.readouterr().out)
     assert "Memory: memory_trace.json.gz, CPU" in said
-    assert ", in backward: 6.4 MB, of which activation is 80.4 %" in said
+    assert ", in backward: 6.36 MB, of which activation is 80.4 %" in said
     assert "The profiler counts the CPU's memory from its own start" in said
     assert "train.py:31 forward in Block" in said
-    assert "call each Block by 2.7 MB 3.7 MB" in said
+    assert "call each Block by 2.69 MB 3.66 MB" in said
     assert "Checkpointing is not among them" not in said
     assert "Memory over time by class" in page.read_text()
 

@@ -88,8 +88,8 @@ def test_even_stages_are_not_said_to_differ() -> None:
 def test_a_fit_is_drawn_over_the_sizes_for_which_it_holds() -> None:
     found = blocks("transfers")
     assert said(found) == [
-        "all_reduce of 4 ranks has a latency of 1.000 µs and a bandwidth of 1.0 GB/s between 1.0 KB and "
-        "100.0 KB; its mean error is 1.0 %."
+        "all_reduce of 4 ranks has a latency of 1.000 µs and a bandwidth of 1 GB/s between 1 kB and "
+        "100 kB; its mean error is 1.0 %."
     ]
     plot = plot_of(found)
     (curve,) = plot.roofs.values()

@@ -139,7 +139,7 @@ def test_levels_stay_until_the_next_one() -> None:
     (series,) = option["series"]
     assert (series["type"], series["step"]) == ("line", "end")
     assert "sampling" not in series
-    assert data["said"] == "t. 2 levels, memory from 5 bytes to 2.0 MB. Arrow keys read them."
+    assert data["said"] == "t. 2 levels, memory from 5 bytes to 2 MB. Arrow keys read them."
 
 
 def test_what_is_not_drawn_is_said() -> None:

@@ -72,11 +72,11 @@ def test_the_phase_in_which_a_rank_is_late_is_named(rank: int, length: int, name
 def test_the_rank_that_is_waited_for_its_cause_and_how_steadily() -> None:
     assert said(findings()) == [
         ("pace", "100.0 % of the critical path is on rank 1"),
-        ("waited for", "rank 1: 600 ns of all ranks together, 75.0 % of all waiting, up to 90 ns at once; "
-                       "it came last to 8 of 10 operations"),
+        ("waited for", "rank 1: the others wait 600 ns for it together, 75.0 % of all waiting, up to 90 ns "
+                       "at once; it came last to 8 of 10 operations"),
         ("late by", "800 ns inside `train.py(3): step`: 800 ns `load\\x1b[31m`; 90 ns waiting for GPU"),
-        ("waited for", "rank 0: 200 ns of all ranks together, 25.0 % of all waiting, up to 40 ns at once; "
-                       "it came last to 2 of 10 operations"),
+        ("waited for", "rank 0: the others wait 200 ns for it together, 25.0 % of all waiting, up to 40 ns "
+                       "at once; it came last to 2 of 10 operations"),
         ("late by", "unknown: the critical path does not lead through rank 0, so others' work hides it"),
         ("steadiness", "wandering: rank 1 in 1 of 2 steps, rank 0 in 1 of 2 steps"),
         ("communication", "3.9 % of the time waiting for others, 2.8 % transferring, with nothing else to "

@@ -79,6 +79,14 @@ def test_a_row_sorts_by_its_number() -> None:
     assert '<td class="number" data-value="0.45">45.0 %</td>' in page
 
 
+def test_what_is_folded_has_its_words_instead_of_its_caption() -> None:
+    (title,) = re.findall(
+        r"<summary>(The names with most of the path inside[^<]*)</summary>", report_page(make_findings())
+    )
+    assert not title.endswith(":")
+    assert f"<h3>{title}" not in report_page(make_findings())
+
+
 def large(events: int, lanes: int, name_length: int) -> Findings:
     """Findings with `events` short events of different long names on `lanes` lanes, all on the path."""
     lane = [index % lanes for index in range(events)]
@@ -139,6 +147,24 @@ def test_drawing_caps_the_lanes_and_says_so() -> None:
     drawing = draw_lanes(large(1_000, 100, 8))
     assert (len(drawing.lanes), drawing.hidden_lanes) == (60, 40)
     assert max(drawing.rectangles["lane"]) == 59
+
+
+@pytest.mark.parametrize(("kind", "on_path", "length", "drawn"), [
+    ("thread", False, 19, False),
+    ("thread", False, 20, True),
+    ("thread", True, 1, True),
+    ("stream", False, 1, True),
+])  # fmt: skip
+def test_threads_off_the_path_that_hardly_work_are_not_drawn(
+    kind: str, on_path: bool, length: int, drawn: bool
+) -> None:
+    findings = large(10_000, 2, 8)
+    lanes = findings.lanes.assign(kind=["thread", kind])
+    rare = findings.timeline[findings.timeline["lane"] == 1].head(1)
+    timeline = pd.concat([findings.timeline[findings.timeline["lane"] == 0], rare.assign(end_ns=1 + length)])
+    path = findings.path if on_path else findings.path.assign(lane=0)
+    drawing = draw_lanes(replace(findings, lanes=lanes, timeline=timeline, path=path))
+    assert (len(drawing.lanes), drawing.hidden_lanes) == ((2, 0) if drawn else (1, 1))
 
 
 def test_drawing_of_a_small_run_is_exact() -> None:

@@ -153,9 +153,9 @@ def test_nothing_is_nearly_critical() -> None:
 def test_steps_are_compared() -> None:
     text = printed(make_findings(**compared(1000, 1020, 980, 1010, 1800)))
     assert (
-        "length 5 steps of 980 ns to 1.800 µs, median 1.010 µs, spread 15 ns (1.4826 * MAD) "
-        "typical step 4, nearest to the median: 1.010 µs "
-        "outliers step 5 (1.800 µs): more than 3 spreads from the median"
+        "length 5 steps of 980 ns to 1.8 µs, median 1.01 µs, spread 15 ns (1.4826 * MAD) "
+        "typical step 4, nearest to the median: 1.01 µs "
+        "outliers step 5 (1.8 µs): more than 3 spreads from the median"
     ) in flowing(text)
     assert "  gemm<float>       581 ns     160 ns  50.0 %  5 of 5" in text.splitlines()
     assert "  aten::op1         378 ns     342 ns  30.0 %  3 of 5" in text.splitlines()

@@ -3,17 +3,9 @@
 import pytest
 from rich.cells import cell_len
 
+from tracegraph.base.units import format_bytes
 from tracegraph.cli.reporters.integrity import integrity_lines
-from tracegraph.workbench.text.text import (
-    csv_safe,
-    format_bytes,
-    format_ns,
-    format_share,
-    label,
-    plural,
-    shorten,
-    visible,
-)
+from tracegraph.workbench.text.text import csv_safe, format_ns, format_share, label, plural, shorten, visible
 
 
 @pytest.mark.parametrize(
@@ -111,7 +103,8 @@ def test_plural() -> None:
 
 
 @pytest.mark.parametrize(
-    ("count", "text"), [(1, "1 byte"), (999, "999 bytes"), (1_500, "1.5 KB"), (2_000_000, "2.0 MB")]
+    ("count", "text"),
+    [(1, "1 byte"), (999, "999 bytes"), (1_500, "1.5 kB"), (2_000_000, "2 MB"), (155_400_000, "155 MB")],
 )
 def test_sizes_have_their_unit(count: int, text: str) -> None:
     assert format_bytes(count) == text

@@ -192,8 +192,8 @@ def test_doubt_is_said() -> None:
     odd = ({"level": "warning", "code": "hole", "count": 1, "message": "", "file": ""},)
     findings = replace(findings, details=replace(findings.details, integrity=odd))
     assert judge(findings).sentences[-1] == (
-        "Not known: whether the inferred dependencies are right on which 80.0 % of that gain rests "
-        "(its range takes them as right); how far what was found about the input may change this (hole)."
+        "Not known: whether the inferred dependencies are right: 80.0 % of that gain rests on them, and its "
+        "range assumes that they are; how far what is wrong with the input changes this answer (hole)."
     )
 
 
@@ -371,7 +371,7 @@ def test_a_gain_above_what_is_not_in_the_file_is_told() -> None:
     assert verdict.sentences[1].startswith("Without `attention`")
     assert "what runs in 20.0 % of the path" in verdict.sentences[-1]
     little = judge(found(rows((2, "unrecorded graph work", "gap", 4), (2, "gemm", "kernel", 96))))
-    assert little.sentences[-1] == "No part of the path is unexplained."
+    assert little.sentences[-1] == "Not known: nothing, every part of the path is explained."
 
 
 @pytest.mark.parametrize(
@@ -430,8 +430,8 @@ PATH = rows((0, "aten::mm", "cpu_op", 60), (2, "gemm", "kernel", 40))
         (
             [("turns of others", 40), ("unrecorded host time", 30), ("host work", 9)],
             "several",
-            "No one thing bounds the run: without turns of others or unrecorded host time, each alone, "
-            "60 ns or 70 ns of 100 ns would be left.",
+            "No one thing bounds the run: without others' turns on the GPU or CPU or unrecorded host time, "
+            "each alone, 60 ns or 70 ns of 100 ns would be left.",
         ),
         (
             [("host work", 99), ("GPU computing", 0)],

@@ -5,13 +5,14 @@ from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import Any, cast
 
+from tracegraph.base.units import short_ns
 from tracegraph.vocabulary import bounds
 from tracegraph.vocabulary.python_frames import frame_parts
 from tracegraph.workbench.findings.bottleneck import Bottleneck, shares
 from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.findings.first_fix import is_corrected
 from tracegraph.workbench.text.names import quoted
-from tracegraph.workbench.text.text import format_share, short_ns
+from tracegraph.workbench.text.text import format_share
 
 _NEARLY_ALL = 0.98
 """From this share on the sentence says that nearly all of the run would go, rather than what is left."""
@@ -64,6 +65,8 @@ _TIME: Mapping[str, str] = {
     bounds.UNRECORDED: "this time",
 }
 """What is said of a bottleneck's time where its place in the code is known."""
+OTHERS_TURNS = "others' turns on the GPU or CPU"
+"""What `bounds.TURNS` are called for people."""
 _PLACED = 0.2
 """A place in the code is named from this share of a bottleneck's time on, 0..1."""
 
@@ -121,7 +124,8 @@ def _base(findings: Findings) -> str:
 
 def _several(findings: Findings, rows: Sequence[Mapping[str, Any]]) -> str:
     """Say that several resources gain about as much."""
-    names = _listed([row["resource"] for row in rows], "or")
+    said = [OTHERS_TURNS if row["resource"] == bounds.TURNS else row["resource"] for row in rows]
+    names = _listed(said, "or")
     left = _listed([short_ns(row["length_ns"]) for row in rows], "or")
     return (
         f"No one thing bounds the run: without {names}, each alone, {left} of "

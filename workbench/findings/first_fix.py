@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tracegraph.base.units import short_ns
 from tracegraph.ingest.causal.steps.phase_names import phase_of
 from tracegraph.vocabulary.categories import GAP, GPU_WORK, Role, has_role
 from tracegraph.vocabulary.python_frames import is_library
@@ -10,7 +11,7 @@ from tracegraph.vocabulary.step_names import step_number
 from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.findings.topics import TOPICS, is_about
 from tracegraph.workbench.text.names import quoted
-from tracegraph.workbench.text.text import format_rate, format_times, short_ns
+from tracegraph.workbench.text.text import format_rate, format_times
 
 _WHOLE, _OWN, _LIBRARY, _MOST = 0.6, 0.5, 0.9, 2 / 3
 """Shares, 0..1, that tell the program from its parts.

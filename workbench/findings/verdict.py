@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from tracegraph.base.units import short_ns
 from tracegraph.vocabulary.gaps import WAITING_FOR_RANK
 from tracegraph.vocabulary.integrity_codes import DOUBTFUL
 from tracegraph.workbench.findings.bottleneck import Bottleneck
@@ -15,7 +16,7 @@ from tracegraph.workbench.findings.first_fix import NOTHING, Row, said_first, wh
 from tracegraph.workbench.findings.mixed_ranks import ADVICE, mixed_share
 from tracegraph.workbench.findings.topics import COMMUNICATION
 from tracegraph.workbench.text.names import quoted
-from tracegraph.workbench.text.text import format_share, short_ns
+from tracegraph.workbench.text.text import format_share
 
 _HOLDS = 0.25
 """The one longest event is mentioned if it alone holds this share of the path."""
@@ -151,7 +152,11 @@ def _untold(untold: Contradiction) -> Bound:
 
 def _unknown(findings: Findings, bound: Bound, gains: Sequence[Row], first: Sequence[str] = ()) -> str:
     parts = [*first, *_doubts(findings, bound, gains)]
-    return f"Not known: {'; '.join(parts[:3])}." if parts else "No part of the path is unexplained."
+    return (
+        f"Not known: {'; '.join(parts[:3])}."
+        if parts
+        else "Not known: nothing, every part of the path is explained."
+    )
 
 
 def _unseen(findings: Findings) -> Iterator[str]:
@@ -169,8 +174,8 @@ def _doubts(findings: Findings, bound: Bound, gains: Sequence[Row]) -> Iterator[
     if gains and gains[0]["inferred_share"] >= _DOUBT:
         share = format_share(gains[0]["inferred_share"])
         yield (
-            f"whether the inferred dependencies are right on which {share} of that gain rests "
-            "(its range takes them as right)"
+            f"whether the inferred dependencies are right: {share} of that gain rests on them, and its "
+            "range assumes that they are"
         )
     if "communication" in bound.bottlenecks and findings.details.ranks == 1:
         yield "how much of the communication is waiting for slower ranks, which one file cannot tell"
@@ -178,4 +183,4 @@ def _doubts(findings: Findings, bound: Bound, gains: Sequence[Row]) -> Iterator[
     odd = [code for code in codes if code not in OF_PATH]
     if odd:
         listed = ", ".join(dict.fromkeys(map(str, odd)))
-        yield f"how far what was found about the input may change this ({listed})"
+        yield f"how far what is wrong with the input changes this answer ({listed})"

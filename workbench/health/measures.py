@@ -4,12 +4,13 @@ from collections.abc import Callable
 
 import numpy as np
 
+from tracegraph.base.units import format_bytes
 from tracegraph.ingest.health.gpu_idle import IdleTime
 from tracegraph.ingest.health.job_health import JobHealth
 from tracegraph.ingest.health.rank_health import RankHealth
 from tracegraph.vocabulary.integrity_codes import DOUBTFUL
 from tracegraph.workbench.health.check import Measured, Untold
-from tracegraph.workbench.text.text import format_bytes, format_ns, plural
+from tracegraph.workbench.text.text import format_ns, plural
 
 FEWEST_STEPS = 4
 """Steps that a file needs for their spread: the first is left out, and two hardly tell anything."""

@@ -5,10 +5,11 @@ from pathlib import PurePath
 
 import pandas as pd
 
+from tracegraph.base.units import format_bytes
 from tracegraph.ingest.companions.memory.pools import ALL
 from tracegraph.ingest.companions.memory.stacks import CALLED
 from tracegraph.workbench.sections.blocks import Block, Column, Table
-from tracegraph.workbench.text.text import format_bytes, format_share
+from tracegraph.workbench.text.text import format_share
 
 NOT_RECORDED = "not recorded"
 """What stands for a place that no stack tells."""

@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 
+from tracegraph.base.units import format_bytes
 from tracegraph.ingest.companions.memory.fixes import MemoryFix
 from tracegraph.ingest.companions.memory.recording import TRACE, Recording
 from tracegraph.queries.shapes.frame_rows import records
@@ -14,7 +15,7 @@ from tracegraph.workbench.memory.allocator import failure_blocks, places, pool_b
 from tracegraph.workbench.memory.notes import class_note, label_blocks, missing_modules, place_of_peak
 from tracegraph.workbench.memory.pictures import CLASS_COLOURS, segment_picture, source_tree
 from tracegraph.workbench.sections.blocks import Block, Column, Plot, Table, Words
-from tracegraph.workbench.text.text import format_bytes, format_ns, format_share
+from tracegraph.workbench.text.text import format_ns, format_share
 
 Fixed = tuple[Recording, Sequence[MemoryFix]]
 """A recording, and what lowers its peak."""

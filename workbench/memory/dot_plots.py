@@ -8,10 +8,11 @@ import graphviz
 import numpy as np
 from numpy.typing import NDArray
 
+from tracegraph.base.units import format_bytes, short_ns
 from tracegraph.workbench.pictures.dot import INK, PALE, dot_label, new_graph
 from tracegraph.workbench.pictures.palette import tint
 from tracegraph.workbench.sections.blocks import Plot
-from tracegraph.workbench.text.text import format_bytes, format_share, plural, short_ns
+from tracegraph.workbench.text.text import format_share, plural
 
 _WIDTH, _HIGH, _ROW = 1000, 420, 18
 """Width and height of a picture, and the height of a row, pt."""

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
+from tracegraph.base.units import format_bytes
 from tracegraph.ingest.companions.memory.recording import TIMELINE, TRACE, Recording
 from tracegraph.vocabulary.memory import FROM_BEFORE
 from tracegraph.workbench.sections.blocks import Block, Column, Table, Words
-from tracegraph.workbench.text.text import format_bytes
 
 _MOST_LABELS = 20
 _LABELS = (

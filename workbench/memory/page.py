@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 from pathlib import PurePath
 
+from tracegraph.base.units import format_bytes
 from tracegraph.workbench.memory.content import Fixed, memory_row, page_sections
 from tracegraph.workbench.output.page import Head, Shown, sections_page
 from tracegraph.workbench.sections.section import MEMORY
-from tracegraph.workbench.text.text import format_bytes, plural
+from tracegraph.workbench.text.text import plural
 
 
 def memory_page(found: Sequence[Fixed]) -> str:

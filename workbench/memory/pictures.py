@@ -5,6 +5,7 @@ from pathlib import PurePath
 
 import pandas as pd
 
+from tracegraph.base.units import format_bytes
 from tracegraph.ingest.companions.memory.pools import ALL
 from tracegraph.vocabulary.memory import (
     ACTIVATION,
@@ -23,7 +24,7 @@ from tracegraph.vocabulary.memory import (
 )
 from tracegraph.workbench.memory.allocator import NOT_RECORDED, places
 from tracegraph.workbench.sections.blocks import Block, Column, Plot
-from tracegraph.workbench.text.text import format_bytes, plural
+from tracegraph.workbench.text.text import plural
 
 _COLOURS = {
     PARAMETER: "#4878a8",

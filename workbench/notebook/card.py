@@ -12,15 +12,15 @@ from importlib.resources import files
 import jinja2
 from markupsafe import Markup
 
+from tracegraph.base.units import short_ns
 from tracegraph.workbench.pictures.palette import tint
 from tracegraph.workbench.sections.blocks import Block, Part, Stack, Table
 from tracegraph.workbench.sections.cells import cell_text, said_faster
 from tracegraph.workbench.sections.shown_names import ShownNames
-from tracegraph.workbench.text.text import format_share, label, short_ns
+from tracegraph.workbench.text.markup import coded, safe_text
+from tracegraph.workbench.text.text import format_share, label
 
 _PLACE = files("tracegraph.workbench.notebook")
-_TEXT_CELLS = 400
-"""How many cells a text may take before it is shortened."""
 _NAME_CELLS = 40
 """How many cells the name of a part of a bar may take before it is shortened."""
 _MOST_PARTS = 8
@@ -100,7 +100,8 @@ def _template() -> jinja2.Template:
     environment.filters |= {
         "kind": lambda block: type(block).__name__,
         "duration": short_ns,
-        "safe_text": lambda text: label(str(text), _TEXT_CELLS),
+        "safe_text": safe_text,
+        "coded": coded,
         "parts": _parts,
         "percent": lambda length_ns, whole_ns: _percent(length_ns / max(1, whole_ns)),
     }

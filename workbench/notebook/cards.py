@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from tracegraph.base.errors import TracegraphError
+from tracegraph.base.units import short_ns
 from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.findings.first_fix import NOTHING
 from tracegraph.workbench.notebook.card import Lengths, OneLength, Shown, card
 from tracegraph.workbench.sections import made_of, recommendations, run, verdict
 from tracegraph.workbench.sections.blocks import Advice, Block, Column, Facts, Table, Words
-from tracegraph.workbench.text.text import format_ns, plural, short_ns
+from tracegraph.workbench.text.text import format_ns, plural
 from tracegraph.workbench.text.values import to_the_minute
 from tracegraph.workbench.what_if import answer_words, plan_words
 

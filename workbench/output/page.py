@@ -4,7 +4,6 @@ import base64
 import gzip
 import hashlib
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
@@ -12,8 +11,9 @@ from itertools import groupby
 from typing import NamedTuple
 
 import jinja2
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
+from tracegraph.base.units import short_ns
 from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.output.plots import plot_data, plot_note
 from tracegraph.workbench.output.summary import summarise
@@ -26,16 +26,14 @@ from tracegraph.workbench.sections.run import run_facts
 from tracegraph.workbench.sections.section import GROUPS, OPEN, all_sections
 from tracegraph.workbench.sections.shown_names import ShownNames
 from tracegraph.workbench.sections.verdict import trust
-from tracegraph.workbench.text.text import format_ns, format_share, format_times, label, short_ns
+from tracegraph.workbench.text.markup import coded, command, safe_text
+from tracegraph.workbench.text.text import format_ns, format_share, format_times, label
 
-TEXT_CELLS = 400
-"""How many cells a text of the page's data may take before it is shortened."""
 _PLACE = files("tracegraph.workbench.output")
 _MOST_PARTS = 6
 """How many parts of a bar have a row below it."""
 _EXACT = 1 << 53
 """Whole numbers beyond 2^53 are not exact in JavaScript."""
-_BEFORE_UNIT = re.compile(r"(\d) (?=(?:ns|µs|ms|s|[kMGT]?B)\b|%)")
 _SCRIPTS: Mapping[str, Sequence[str]] = {
     "lanes": ("scales.js", "ways.js", "lanes.js", "find.js"),
     "flame": ("scales.js", "flame.js"),
@@ -72,11 +70,11 @@ def packed(text: str) -> str:
 def _portable(value: object) -> object:
     """Return the value for JavaScript: whole numbers beyond a double as text, texts short and visible."""
     if isinstance(value, Mapping):
-        return {label(str(key), TEXT_CELLS): _portable(item) for key, item in value.items()}
+        return {safe_text(key): _portable(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [_portable(item) for item in value]
     if isinstance(value, str):
-        return label(value, TEXT_CELLS)
+        return safe_text(value)
     if isinstance(value, int) and abs(value) >= _EXACT:
         return str(value)
     return value
@@ -197,10 +195,10 @@ def _template(name: str) -> jinja2.Template:
         "colour": lambda category: frame_colour(str(category)),
         "drawn_name": lambda name: label(str(name), NAME_CELLS),
         "plot_note": plot_note,
-        "safe_text": lambda text: label(str(text), TEXT_CELLS),
+        "safe_text": safe_text,
         "hash": content_hash,
-        "coded": _coded,
-        "command": _command,
+        "coded": coded,
+        "command": command,
         "meaning": lambda word: WORDS.get(str(word).lower(), WORDS.get(str(word), "")),
         # These are files of our own; escaped, they would not be scripts.
         "ours": Markup,
@@ -210,23 +208,6 @@ def _template(name: str) -> jinja2.Template:
 
 def _numbers(values: Mapping[str, object]) -> Mapping[str, object]:
     return {"draw": "numbers", "data": list(_flat(values))}
-
-
-def _command(text: str) -> Markup:
-    """Escape a command, each of whose words stays on one line if it fits on one."""
-    words = label(str(text), TEXT_CELLS).split(" ")
-    return Markup(" ").join(Markup("<span>{}</span>").format(word) for word in words)
-
-
-def _coded(text: str) -> Markup:
-    """Escape a text, with what stands between backticks as code; a number stays on the line of its unit."""
-    parts = _BEFORE_UNIT.sub("\\1\N{NO-BREAK SPACE}", label(str(text), TEXT_CELLS)).split("`")
-    if len(parts) % 2 == 0:  # one backtick has no partner: it is part of a name
-        return escape("`".join(parts))
-    return Markup("").join(
-        Markup("<code>{}</code>").format(part) if place % 2 else escape(part)
-        for place, part in enumerate(parts)
-    )
 
 
 def _flat(value: object, name: str = "") -> Iterator[tuple[str, str]]:

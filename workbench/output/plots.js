@@ -82,7 +82,7 @@ function drawPlot(tools, figure, plot) {
 
   function ticks(kind, most) {
     if (kind === "share") return (number) => `${Number((100 * number).toFixed(3))} %`;
-    if (kind === "bytes") return scaled([[1e9, "GB"], [1e6, "MB"], [1e3, "KB"]], "B", most);
+    if (kind === "bytes") return scaled([[1e9, "GB"], [1e6, "MB"], [1e3, "kB"]], "B", most);
     if (kind === "amount") return amount;
     if (kind !== "duration") return (number) => number.toLocaleString("en");
     return scaled([[1e9, "s"], [1e6, "ms"], [1e3, "µs"]], "ns", most);

@@ -25,8 +25,8 @@ const TOOLS = (() => {
 
   function bytes(value) {
     const size = Math.abs(value);
-    for (const [scale, unit] of [[1e9, "GB"], [1e6, "MB"], [1e3, "KB"]]) {
-      if (size >= scale) return `${(value / scale).toLocaleString("en", {minimumFractionDigits: 1, maximumFractionDigits: 1})} ${unit}`;
+    for (const [scale, unit] of [[1e9, "GB"], [1e6, "MB"], [1e3, "kB"]]) {
+      if (size >= scale) return `${(value / scale).toLocaleString("en", {maximumSignificantDigits: 3})} ${unit}`;
     }
     return count(value, "byte");
   }

@@ -13,6 +13,8 @@ from tracegraph.workbench.text.text import format_share, label
 
 _MOST_LANES = 60
 """How many lanes a page draws: those of the path, then the busiest."""
+_LEAST_WORK = 0.002
+"""A thread off the path is drawn from this share of the window on, 0..1: less is hardly a pixel or two."""
 _MOST_RECTANGLES = 100_000
 """How many rectangles a page draws; pixels get wider until they are few enough."""
 _MOST_NAMES = 8_000
@@ -104,7 +106,7 @@ def draw_lanes(findings: Findings) -> Drawing:
 
 
 def _shown_lanes(findings: Findings) -> pd.DataFrame:
-    """Choose the lanes that are drawn, in their own order."""
+    """Choose the lanes that are drawn, in their own order: the path's, and those that work."""
     on_path = findings.durations.groupby(findings.path["lane"]).sum()
     work = (
         (findings.timeline["end_ns"] - findings.timeline["start_ns"]).groupby(findings.timeline["lane"]).sum()
@@ -112,7 +114,8 @@ def _shown_lanes(findings: Findings) -> pd.DataFrame:
     lanes = findings.lanes.assign(
         on_path=findings.lanes["lane"].map(on_path).fillna(0), work=findings.lanes["lane"].map(work).fillna(0)
     )
-    lanes = lanes[(lanes["on_path"] > 0) | (lanes["work"] > 0)]
+    least_ns = np.where(lanes["kind"] == "thread", _LEAST_WORK * findings.length_ns, 1)
+    lanes = lanes[(lanes["on_path"] > 0) | (lanes["work"] >= least_ns)]
     busiest = lanes.sort_values(["on_path", "work"], ascending=False, kind="stable").head(_MOST_LANES)
     return busiest.sort_values("lane")
 

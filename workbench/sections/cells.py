@@ -6,16 +6,10 @@ from typing import Any
 
 import pandas as pd
 
+from tracegraph.base.units import format_bytes
 from tracegraph.workbench.sections.blocks import Kind, Part
 from tracegraph.workbench.sections.shown_names import ShownNames
-from tracegraph.workbench.text.text import (
-    format_amount,
-    format_bytes,
-    format_ns,
-    format_share,
-    format_times,
-    label,
-)
+from tracegraph.workbench.text.text import format_amount, format_ns, format_share, format_times, label
 
 _MOST_CELLS = 400
 """How many cells a text may take before it is shortened."""

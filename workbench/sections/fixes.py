@@ -22,7 +22,7 @@ _COLUMNS = (
 )
 _DRAWN = 3
 """How many fixes a page draws; all stand in the table."""
-_FOLDED = "All fixes with all columns: what each takes for granted, how much of its gain is inferred"
+_FOLDED = "All fixes, with what each takes for granted and what is inferred"
 _METHOD = (
     "Each is the run replayed as it would be after the fix, alone, corrected for what recording cost: what "
     "several gain together is no sum, `tracegraph plan` says it. What is taken for granted stands in no file."

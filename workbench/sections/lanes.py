@@ -26,10 +26,9 @@ def _content(findings: Findings) -> Sequence[Block]:
         return []
     drawing = draw_lanes(findings)
     note = (
-        "Point at a stretch for its cause and its slack; click it for the way to it and for the tables that "
-        "name it. A click on a thread's name shows its call stacks. Wheel, + and − zoom once the lanes were "
-        "clicked; press ? for all keys. What is narrower than a pixel is merged. For Perfetto there is the "
-        "trace with the path in it: overlay.json.gz, beside this page."
+        "Click a stretch for its cause, its slack, the way to it and the tables that name it, and a thread's "
+        "name for its call stacks; press ? for the keys. What is narrower than a pixel is merged. For "
+        "Perfetto there is the trace with the path in it: overlay.json.gz, beside this page."
     )
     if drawing.hidden_lanes:
         verb = "is" if drawing.hidden_lanes == 1 else "are"

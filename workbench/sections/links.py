@@ -4,10 +4,11 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import pandas as pd
 
+from tracegraph.base.units import format_bytes
 from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.sections.blocks import Block, Column, Table, Words
 from tracegraph.workbench.sections.section import OTHERS, Parameters, Scope, Section
-from tracegraph.workbench.text.text import format_bytes, format_share
+from tracegraph.workbench.text.text import format_share
 
 _MOST = 20
 """How many kinds and sizes of operations the table lists."""

@@ -8,6 +8,7 @@ from typing import cast
 from tracegraph.vocabulary.bounds import BOTTLENECKS
 from tracegraph.vocabulary.categories import Role, find_category
 from tracegraph.workbench.findings.bottleneck import Bottleneck, shares
+from tracegraph.workbench.findings.bound import OTHERS_TURNS
 from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.findings.first_fix import is_corrected
 from tracegraph.workbench.findings.verdict import judge
@@ -23,7 +24,7 @@ _PARTS: Mapping[Bottleneck, tuple[str, str]] = {
     "launch": ("launching", "#2f8f86"),
     "gil": ("waits for other threads and the GIL", "#a2578f"),
     "other_rank": ("waits for other ranks", "#9c4a33"),
-    "turns": ("turns of others", "#6f7a45"),
+    "turns": (OTHERS_TURNS, "#6f7a45"),
     "unrecorded": ("the host records nothing", "#78818d"),
     "unknown": ("unknown", "#99a1ac"),
 }

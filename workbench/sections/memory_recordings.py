@@ -5,6 +5,7 @@ from pathlib import PurePath
 
 import pandas as pd
 
+from tracegraph.base.units import format_bytes
 from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.memory.alignment import aligned_spans, alignment_words
 from tracegraph.workbench.memory.allocator import failure_blocks, pool_blocks
@@ -17,7 +18,7 @@ from tracegraph.workbench.memory.content import (
 from tracegraph.workbench.memory.pictures import segment_picture
 from tracegraph.workbench.sections.blocks import Block, Words
 from tracegraph.workbench.sections.section import MEMORY, Parameters, Scope, Section
-from tracegraph.workbench.text.text import format_bytes, label
+from tracegraph.workbench.text.text import label
 
 _ASKED = (
     "memory_classes",

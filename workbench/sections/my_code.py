@@ -43,12 +43,12 @@ def _content(findings: Findings) -> Sequence[Block]:
 def _blocks(findings: Findings) -> Iterator[Block]:
     outline, inside = findings.answers["path_outline"], findings.answers["path_inside"]
     left_out = format_share(findings.share(int(outline["left_out_ns"].sum())))
-    yield Words(f"{_METHOD} For {left_out} of the path the innermost frame is left out, below a listed one.")
-    yield Table(outline, _OUTLINE)
+    method = f"{_METHOD} For {left_out} of the path the innermost frame is left out, below a listed one."
+    yield Table(outline, _OUTLINE, note=method)
     plumbing = [is_library(*kind) for kind in zip(inside["name"], inside["category"], strict=True)]
     largest = inside[~np.array(plumbing, dtype=bool)].head(_NAMES)
     if len(largest):
-        yield Table(largest, _INSIDE, _LARGEST)
+        yield Table(largest, _INSIDE, _LARGEST, folded=_LARGEST.removesuffix(":"))
     if not inside["category"].isin(names_of(Role.FRAME)).any():
         yield Words(_NO_PYTHON, "note")
 

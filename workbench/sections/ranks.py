@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from tracegraph.base.units import short_ns
 from tracegraph.vocabulary.categories import GAP
 from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.findings.stragglers import Cause, Ranks, Straggler, compare_ranks
 from tracegraph.workbench.sections.blocks import Block, Fact, Facts, Words
 from tracegraph.workbench.sections.section import TIME, Parameters, Scope, Section
 from tracegraph.workbench.text.names import readable
-from tracegraph.workbench.text.text import format_ns, format_share, label, plural
+from tracegraph.workbench.text.text import format_share, label, plural
 
 _SHARED, _MOST_STRAGGLERS, _MOST_NAMES, _NAME_CELLS = 0.2, 2, 2, 60
 """Limits of what is said about late ranks.
@@ -49,9 +50,9 @@ def _facts(ranks: Ranks, steps: int) -> Iterator[Fact]:
 
 def _waited(one: Straggler) -> str:
     return (
-        f"rank {one.rank}: {format_ns(one.caused_ns)} of all ranks together, {format_share(one.share)} of "
-        f"all waiting, up to {format_ns(one.longest_ns)} at once; it came last to {one.last:,} of "
-        f"{plural(one.operations, 'operation')}"
+        f"rank {one.rank}: the others wait {short_ns(one.caused_ns)} for it together, "
+        f"{format_share(one.share)} of all waiting, up to {short_ns(one.longest_ns)} at once; it came last "
+        f"to {one.last:,} of {plural(one.operations, 'operation')}"
     )
 
 
@@ -64,15 +65,15 @@ def _why(one: Straggler, steps: int) -> str:
 
 
 def _cause(cause: Cause, steps: int) -> str:
-    each = f" ({format_ns(cause.late_ns / steps)} a step)" if steps > 1 else ""
+    each = f" ({short_ns(cause.late_ns / steps)} a step)" if steps > 1 else ""
     names = [
-        f"{format_ns(ns)} {name if category == GAP else f'`{_short(name)}`'}"
+        f"{short_ns(ns)} {name if category == GAP else f'`{_short(name)}`'}"
         for name, category, ns in cause.names[:_MOST_NAMES]
     ]
     if cause.inside is None:
         return f"{names[0]}{each}"
     more = f" and {plural(len(cause.names) - len(names), 'other')}" if len(cause.names) > len(names) else ""
-    return f"{format_ns(cause.late_ns)} inside `{_short(cause.inside)}`{each}: {', '.join(names)}{more}"
+    return f"{short_ns(cause.late_ns)} inside `{_short(cause.inside)}`{each}: {', '.join(names)}{more}"
 
 
 def _short(name: str) -> str:

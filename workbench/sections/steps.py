@@ -5,11 +5,11 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 import pandas as pd
 
+from tracegraph.base.units import short_ns
 from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.findings.step_summary import StepSummary
 from tracegraph.workbench.sections.blocks import Block, Column, Fact, Facts, Plot, Table
 from tracegraph.workbench.sections.section import TIME, Parameters, Scope, Section, refuse_part
-from tracegraph.workbench.text.text import format_ns
 
 _MOST_OUTLIERS = 8
 """How many outliers are named."""
@@ -59,16 +59,16 @@ def _content(findings: Findings) -> Sequence[Block]:
 
 def _blocks(findings: Findings, summary: StepSummary) -> Iterator[Block]:
     lengths = findings.job_steps.set_index("number")["length_ns"]
-    length = f"{summary.count} steps of {format_ns(summary.shortest_ns)} to {format_ns(summary.longest_ns)}"
+    length = f"{summary.count} steps of {short_ns(summary.shortest_ns)} to {short_ns(summary.longest_ns)}"
     if not summary.types:
-        spread = f"spread {format_ns(summary.spread_ns)} (1.4826 * MAD)"
-        length += f", median {format_ns(summary.median_ns)}, {spread}"
+        spread = f"spread {short_ns(summary.spread_ns)} (1.4826 * MAD)"
+        length += f", median {short_ns(summary.median_ns)}, {spread}"
     if findings.details.ranks > 1:
         length += ", each on the rank that ends it last"
     nearest = (
         f"nearest to the median of {summary.types[0].type}" if summary.types else "nearest to the median"
     )
-    typical = f"step {summary.typical}, {nearest}: {format_ns(lengths[summary.typical])}"
+    typical = f"step {summary.typical}, {nearest}: {short_ns(lengths[summary.typical])}"
     yield Facts([Fact("length", length), Fact("typical", typical), _outliers(lengths, summary)])
     if summary.types:
         yield _types(summary)
@@ -77,7 +77,7 @@ def _blocks(findings: Findings, summary: StepSummary) -> Iterator[Block]:
     counts = [f"{steps:,} of {len(findings.step_paths):,}" for steps in rows["steps"]]
     of_ranks = " of all ranks" if findings.details.ranks > 1 else ""
     caption = f"What recurs on the paths of the steps{of_ranks}, the largest mean first:"
-    yield Table(rows.assign(_of_steps=counts), _RECURRING, caption)
+    yield Table(rows.assign(_of_steps=counts), _RECURRING, caption, folded=caption.removesuffix(":"))
 
 
 def _plot(steps: pd.DataFrame, summary: StepSummary) -> Plot:
@@ -90,7 +90,7 @@ def _plot(steps: pd.DataFrame, summary: StepSummary) -> Plot:
         Column("length_ns", "length", "duration"),
         colour="_kind",
         colours={"step": "", "typical step": "good", "outlier": "warning"},
-        marks={} if summary.types else {f"median, {format_ns(summary.median_ns)}": summary.median_ns},
+        marks={} if summary.types else {f"median, {short_ns(summary.median_ns)}": summary.median_ns},
         told=_TOLD if not summary.types else (*_SAID, *_TOLD),
     )
 
@@ -131,7 +131,7 @@ def _outliers(lengths: "pd.Series[int]", summary: StepSummary) -> Fact:
     if not summary.outliers:
         of = "of its type" if summary.types else ""
         return Fact("outliers", f"none: no step is more than 3 spreads from the median {of}".strip())
-    shown = [f"step {number} ({format_ns(lengths[number])})" for number in summary.outliers[:_MOST_OUTLIERS]]
+    shown = [f"step {number} ({short_ns(lengths[number])})" for number in summary.outliers[:_MOST_OUTLIERS]]
     left = len(summary.outliers) - len(shown)
     more = f" and {left} more" if left else ""
     of_type = " of their type" if summary.types else ""

@@ -6,10 +6,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from tracegraph.base.units import format_bytes
 from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.sections.blocks import Block, Column, Plot, Table, Words, filled
 from tracegraph.workbench.sections.section import OTHERS, Parameters, Scope, Section
-from tracegraph.workbench.text.text import format_bytes, format_ns, format_share
+from tracegraph.workbench.text.text import format_ns, format_share
 
 _NS_PER_S = 1e9
 _MOST_FITS, _CORNERS = 4, 24

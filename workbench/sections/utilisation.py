@@ -46,6 +46,7 @@ _MOST_ROWS = 64
 """How many rows each table lists, and how many ranks the plot draws."""
 _LOSS, _TIME = Column("loss", "part"), Column("duration_ns", "time", "duration")
 _DOMAIN, _SHARE = Column("domain", "domain"), Column("share", "of the steps", "share")
+_PARTS_FOLDED = "The same in numbers: what each part is, and how it is known"
 _MEANING = Column("_meaning", "what it is", "prose", roomy=True)
 _RANK = Column("_rank", "rank")
 _LOSSES = (_LOSS, _TIME, _SHARE, _DOMAIN, Column("evidence", "evidence"), _MEANING)
@@ -87,7 +88,9 @@ def _content(findings: Findings) -> Sequence[Block]:
     if checked is not None and len(checked):
         blocks.append(_checked(checked))
     if steps["model_flops"].notna().any():
-        blocks.append(Table(steps.head(_MOST_ROWS), _STEPS, "By rank and step:", long=True))
+        blocks.append(
+            Table(steps.head(_MOST_ROWS), _STEPS, "By rank and step:", long=True, folded="By rank and step")
+        )
     return blocks
 
 
@@ -97,7 +100,7 @@ def _table(parts: pd.DataFrame, gpus: int | None) -> Table:
     if gpus:
         parts = parts.assign(_hours=parts["share"] * gpus * DAY_H)
         columns = (*_LOSSES[:3], Column("_hours", "GPU-hours a day", "amount"), *_LOSSES[3:])
-    return Table(parts, columns, "Where the time goes:", _NOTE)
+    return Table(parts, columns, "Where the time goes:", _NOTE, folded=_PARTS_FOLDED)
 
 
 def _checked(rows: pd.DataFrame) -> Table:
@@ -112,7 +115,10 @@ def _checked(rows: pd.DataFrame) -> Table:
         f"{'at least' if floor else 'at most'} {format_share(threshold)}"
         for floor, threshold in zip(rows["is_floor"], rows["threshold"], strict=True)
     ]
-    return Table(rows.assign(_threshold=limits, _said=told), _CHECKS, "If that is little, look at:")
+    failed = int(rows["state"].eq(FAILED).sum())
+    folded = f"What to look at if that is little: {failed:,} of {plural(len(rows), 'check')} failed"
+    shown = rows.assign(_threshold=limits, _said=told)
+    return Table(shown, _CHECKS, "If that is little, look at:", folded=folded)
 
 
 def _also(row: Mapping[Any, Any]) -> Iterator[str]:

@@ -4,7 +4,7 @@ import unicodedata
 
 from rich.cells import cell_len
 
-from tracegraph.base.units import DURATIONS, in_unit
+from tracegraph.base.units import DURATIONS, in_unit, three_digits
 
 _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
 _FORMULA = frozenset("=+-@＝＋－＠")
@@ -12,7 +12,6 @@ _NOTHING_SHOWN = frozenset("\u115f\u1160\u2800\u3164\uffa0")
 """Letters and signs that look like a space."""
 _KEPT_IN_CSV = frozenset("\t\n\r")
 _AMOUNTS = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
-_SIZES = ((1_000_000_000, "GB"), (1_000_000, "MB"), (1_000, "KB"))
 ELLIPSIS = "…"
 
 
@@ -80,22 +79,6 @@ def format_ns(value: float) -> str:
     return f"{value:,.0f} ns" if found is None else f"{found[0]:,.3f} {found[1]}"
 
 
-def short_ns(value: float) -> str:
-    """Return a duration with the three digits that say how long it is, such as `12.3 ms` and `1,234 s`."""
-    found = in_unit(value, DURATIONS)
-    return f"{value:,.0f} ns" if found is None else f"{_three_digits(found[0])} {found[1]}"
-
-
-def _three_digits(value: float) -> str:
-    return f"{value:,.0f}" if abs(value) >= 99.95 else f"{value:.3g}"
-
-
-def format_bytes(count: int) -> str:
-    """Return a size in the unit that suits it, such as `1.5 MB`; 1 MB is 10^6 bytes."""
-    found = in_unit(count, _SIZES)
-    return plural(count, "byte") if found is None else f"{found[0]:,.1f} {found[1]}"
-
-
 def format_rate(value: float) -> str:
     """Write how many of something there are in a second, in four digits without exponent: `655,400`."""
     rounded = float(f"{value:.4g}")
@@ -105,8 +88,7 @@ def format_rate(value: float) -> str:
 def format_amount(value: float) -> str:
     """Return a number with the letter of its thousands, such as `1.5 T`; under a thousand as it is."""
     found = in_unit(value, _AMOUNTS)
-    said = f"{float(f'{value if found is None else found[0]:.3g}'):,g}"
-    return said if found is None else f"{said} {found[1]}"
+    return three_digits(value) if found is None else f"{three_digits(found[0])} {found[1]}"
 
 
 def format_share(share: float) -> str:

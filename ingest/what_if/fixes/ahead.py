@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from tracegraph.base.units import told
+from tracegraph.base.units import short_ns
 from tracegraph.ingest.array_tables import join_rows
 from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.what_if.changes.edit import Edit, no_edit
@@ -83,7 +83,7 @@ def _find(scene: Scene) -> Iterator[Candidate]:
                 selector=selector,
                 options=asked_for(FIX.name, [selector]),
                 change=made_in(graph, ahead(graph, mine)),
-                evidence=f"{count:,} transfers, {told(spent)} of the path",
+                evidence=f"{count:,} transfers, {short_ns(spent)} of the path",
                 title="Gather parameters ahead" if gathers else None,
                 how=_HOW_TO_GATHER if gathers else None,
             )

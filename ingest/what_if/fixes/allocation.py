@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tracegraph.base.units import told
+from tracegraph.base.units import short_ns
 from tracegraph.ingest.causal.graph.segments import WAIT
 from tracegraph.ingest.what_if.changes.change import Change
 from tracegraph.ingest.what_if.changes.threads import with_reasons
@@ -39,7 +39,7 @@ def _find(scene: Scene) -> Iterator[Candidate]:
             edit=unsync(graph, chosen),
         ),
         evidence=f"{int(mine.sum()):,} calls of {', '.join(names)}{scene.on_ranks(chosen)} take "
-        f"{told(int(lasting))}",
+        f"{short_ns(int(lasting))}",
     )
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tracegraph.base.units import told
+from tracegraph.base.units import short_ns
 from tracegraph.ingest.what_if.changes.between_ranks import (
     MAY_BE_CHANCE,
     has_few_steps,
@@ -40,8 +40,8 @@ def _find(scene: Scene) -> Iterator[Candidate]:
         change=Change(factor),
         assumptions=(MAY_BE_CHANCE,) if is_unsure else (),
         least=Change(np.ones(len(factor))) if is_unsure else None,
-        evidence=f"rank {late} spends {told(of_rank[late])} more {place} than the middle rank does, "
-        f"{told(by_name.max())} of it {where}",
+        evidence=f"rank {late} spends {short_ns(of_rank[late])} more {place} than the middle rank does, "
+        f"{short_ns(by_name.max())} of it {where}",
     )
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from tracegraph.base.errors import InputError
 from tracegraph.base.gradient_buckets import FIRST_MB, USUAL_MB, Sized, fill_buckets, reduced_at
 from tracegraph.base.least_squares import NOT_RISING, Line, fit_line, why_not_fitted
-from tracegraph.base.units import told
+from tracegraph.base.units import short_ns
 from tracegraph.ingest.arrays import Floats, Ints
 from tracegraph.ingest.causal.events.events import NONE
 from tracegraph.ingest.what_if.changes.edit import Edit, no_edit
@@ -186,8 +186,8 @@ def _find(scene: Scene) -> Iterator[Candidate]:
         selector=f"{size_mb:g} MiB",
         options=(f"--{FIX.name}", f"{size_mb:g}"),
         change=made_in(graph, _rebucketed(graph, found, size_mb)),
-        evidence=f"{count:,} all-reduces in {len(found.passes):,} backward passes, {told(spent)} of the "
-        f"path; each takes {told(round(found.cost[0]))} before it moves anything, then moves "
+        evidence=f"{count:,} all-reduces in {len(found.passes):,} backward passes, {short_ns(spent)} of the "
+        f"path; each takes {short_ns(round(found.cost[0]))} before it moves anything, then moves "
         f"{found.line.bytes_per_s / 1e9:.3g} GB/s",
         assumptions=("gradients come evenly between recorded buckets",) if even else (),
     )

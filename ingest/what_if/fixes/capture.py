@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tracegraph.base.units import told
+from tracegraph.base.units import short_ns
 from tracegraph.ingest.array_tables import count_in_groups
 from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.what_if.changes.edit import Edit, no_edit
@@ -202,7 +202,7 @@ def _candidate(scene: Scene, regions: list[_Region], spent: int, repeats: Repeat
         options=asked_for(FIX.name, selectors),
         change=made_in(scene.graph, capture(scene.graph, chosen)),
         evidence=f"{repeats.launches:,} launches at a time, the same in {repeats.same:,} of "
-        f"{repeats.times:,} times; the host works {told(spent)} of the path for them",
+        f"{repeats.times:,} times; the host works {short_ns(spent)} of the path for them",
     )
 
 

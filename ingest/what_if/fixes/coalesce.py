@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tracegraph.base.errors import InputError
-from tracegraph.base.units import told
+from tracegraph.base.units import short_ns
 from tracegraph.ingest.arrays import Flags, Floats, Ints
 from tracegraph.ingest.causal.events.events import NONE
 from tracegraph.ingest.what_if.changes.edit import FOR_OTHERS, Edit, no_edit
@@ -197,8 +197,8 @@ def _find(scene: Scene) -> Iterator[Candidate]:
             selector=selector,
             options=asked_for(FIX.name, [selector]),
             change=made_in(graph, _at_once(graph, find_collectives(graph, mine), {code: cost})),
-            evidence=f"{count:,} collectives in {passes:,} passes, {told(spent)} of the path; "
-            f"each takes {told(round(cost.latency))} before it moves anything",
+            evidence=f"{count:,} collectives in {passes:,} passes, {short_ns(spent)} of the path; "
+            f"each takes {short_ns(round(cost.latency))} before it moves anything",
         )
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from tracegraph.base.units import told
+from tracegraph.base.units import short_ns
 from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.flops import bytes_bound
 from tracegraph.ingest.what_if.changes.edit import Edit, no_edit
@@ -158,8 +158,8 @@ def _candidate(graph: ReplayGraph, selectors: list[str], chosen: Flags, kinds: l
         options=asked_for(FIX.name, selectors),
         change=made_in(graph, fuse(graph, chosen)),
         evidence="; ".join(
-            f"below {kind.name} {kind.runs:,} times {kind.kernels / max(kind.runs, 1):.0f} small kernels "
-            f"in a row (elementwise, reduction, copy), {told(kind.gpu_ns)} of GPU time"
+            f"{kind.runs:,} times {kind.kernels / max(kind.runs, 1):.0f} small kernels in a row below "
+            f"`{kind.name}` (elementwise, reduction, copy), {short_ns(kind.gpu_ns)} of GPU time"
             for kind in kinds
         ),
     )

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tracegraph.base.errors import InputError
-from tracegraph.base.units import told, told_bytes
+from tracegraph.base.units import format_bytes, short_ns
 from tracegraph.ingest.array_tables import join_rows, select_rows
 from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.causal.events.events import NONE
@@ -183,8 +183,8 @@ def _find(scene: Scene) -> Iterator[Candidate]:
             selector=f"{_counted(modules)} ahead",
             options=(f"--{FIX.name}", str(modules)),
             change=made_in(graph, _moved(graph, moves)),
-            evidence=f"{len(moves):,} gathers of parameters are asked for later; gathers are {told(spent)} "
-            "of the path",
+            evidence=f"{len(moves):,} gathers of parameters are asked for later; gathers are "
+            f"{short_ns(spent)} of the path",
             assumptions=(_memory(passes, modules),),
         )
 
@@ -196,7 +196,7 @@ def _memory(passes: Sequence[Sequence[Gather]], modules: int) -> str:
     if not sizes or any((own == NONE).any() for own in sizes):
         return f"{of}: how many bytes these are is not recorded"
     most = max(int(np.convolve(own, np.ones(modules, dtype=np.int64)).max()) for own in sizes)
-    return f"{of}, {told_bytes(most)} at most"
+    return f"{of}, {format_bytes(most)} at most"
 
 
 def _takes(graph: ReplayGraph, settings: Settings) -> Iterable[str]:

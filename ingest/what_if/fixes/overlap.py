@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from tracegraph.base.errors import InputError
-from tracegraph.base.units import told
+from tracegraph.base.units import short_ns
 from tracegraph.ingest.array_tables import join_rows
 from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.what_if.changes.edit import Edit, no_edit
@@ -100,7 +100,7 @@ def _find(scene: Scene) -> Iterator[Candidate]:
             selector=selector,
             options=asked_for(FIX.name, [selector]),
             change=made_in(graph, _waited_for_later(graph, transfers, needed)),
-            evidence=f"{len(transfers):,} transfers of backward passes, {told(spent)} of the path",
+            evidence=f"{len(transfers):,} transfers of backward passes, {short_ns(spent)} of the path",
         )
 
 

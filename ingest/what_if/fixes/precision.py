@@ -6,7 +6,7 @@ from functools import partial
 
 import numpy as np
 
-from tracegraph.base.units import told
+from tracegraph.base.units import short_ns
 from tracegraph.ingest.arrays import Flags, Floats, Ints
 from tracegraph.ingest.causal.events.events import NONE
 from tracegraph.ingest.what_if.changes.edit import Edit, no_edit
@@ -140,7 +140,7 @@ def _find(kind: str, scene: Scene) -> Iterator[Candidate]:
         selector=_SELECTOR,
         options=("--precision", kind, _SELECTOR),
         change=made_in(graph, edit),
-        evidence=f"{len(mine):,} kernels of float32 products take {told(spent)} of GPU time; by {by}",
+        evidence=f"{len(mine):,} kernels of float32 products take {short_ns(spent)} of GPU time; by {by}",
         assumptions=()
         if own
         else ("at most: products reach as much of the higher peak as now of the lower; half of it at least",),

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from tracegraph.base.units import told
+from tracegraph.base.units import short_ns
 from tracegraph.ingest.array_tables import count_in_groups, join_rows
 from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.causal.graph.dependencies import Dependencies
@@ -89,7 +89,8 @@ def _find(scene: Scene) -> Iterator[Candidate]:
             selector=selector,
             options=(*asked_for(FIX.name, [selector]), *more),
             change=made_in(graph, prefetch(graph, chosen, workers=workers)),
-            evidence=f"{batches:,} times the loop's thread loads its batch itself, {told(spent)} of the path",
+            evidence=f"{batches:,} times the loop's thread loads its batch itself, {short_ns(spent)} of the "
+            "path",
             assumptions=() if workers == 1 else (f"{workers} cores are free for the workers",),
             title=None if workers == 1 else f"Load ahead, with {workers} workers",
         )

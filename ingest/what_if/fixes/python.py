@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from tracegraph.base.units import told
+from tracegraph.base.units import short_ns
 from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.causal.graph.segments import WORK
 from tracegraph.ingest.what_if.changes.edit import Edit, no_edit
@@ -72,8 +72,8 @@ def _find(scene: Scene) -> Iterator[Candidate]:
         tried += 1
         name = str(frames.name.values[code])
         selector, held = f"under={escaped(name)}", int(taken[below].sum())
-        yield _candidate(graph, selector, below, f"{_OWN} below {name} takes {told(held)} of the path")
-    evidence = f"{_OWN} takes {told(total)} of the path, {_most_of_it(graph, spent)}"
+        yield _candidate(graph, selector, below, f"{_OWN} below {name} takes {short_ns(held)} of the path")
+    evidence = f"{_OWN} takes {short_ns(total)} of the path, {_most_of_it(graph, spent)}"
     yield _candidate(graph, f"category={names_of(Role.FRAME)[0]}", python, evidence)
 
 
@@ -82,7 +82,9 @@ def _most_of_it(graph: ReplayGraph, spent: Ints) -> str:
     segments, names = graph.segments, graph.calls.name
     own = np.bincount(names.codes[segments.event[spent > 0]], spent[spent > 0], len(names.values))
     most = np.argsort(-own, kind="stable")[:_NAMED].tolist()
-    return " and ".join(f"{told(int(own[code]))} of it in {names.values[code]}" for code in most if own[code])
+    return " and ".join(
+        f"{short_ns(int(own[code]))} of it in {names.values[code]}" for code in most if own[code]
+    )
 
 
 def _candidate(graph: ReplayGraph, selector: str, chosen: Flags, evidence: str) -> Candidate:

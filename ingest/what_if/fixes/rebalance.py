@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tracegraph.base.errors import InputError
-from tracegraph.base.units import told
+from tracegraph.base.units import short_ns
 from tracegraph.ingest.arrays import Flags, Floats, Ints
 from tracegraph.ingest.causal.events.events import NONE
 from tracegraph.ingest.what_if.changes.edit import Edit, no_edit
@@ -118,7 +118,7 @@ def _find(scene: Scene) -> Iterator[Candidate]:
         selector=_SELECTOR,
         options=("--rebalance", _SELECTOR),
         change=made_in(graph, edit),
-        evidence=f"rank {int(one[most])} computes {told(int(own[most]))}, {more} more than the mean of "
+        evidence=f"rank {int(one[most])} computes {short_ns(int(own[most]))}, {more} more than the mean of "
         f"{len(own)} stages",
         assumptions=(_assumed(balance, layers),),
         least=None if layers is not None else made_in(graph, _half(edit)),

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tracegraph.base.units import told
+from tracegraph.base.units import short_ns
 from tracegraph.ingest.causal.graph.segments import WORK
 from tracegraph.ingest.what_if.changes.change import Change
 from tracegraph.ingest.what_if.fixes.fix import Candidate, Fix, Scene, told_ranks
@@ -55,8 +55,8 @@ def _find(scene: Scene) -> Iterator[Candidate]:
             selector=name,
             options=("--remove-wait", name),
             change=Change(np.ones(len(segments)), (code,)),
-            evidence=f"{seen}: {told(int(lengths.sum()))} in all, {told(int(np.median(lengths)))} in the "
-            "median (inferred)",
+            evidence=f"{seen}: {short_ns(int(lengths.sum()))} in all, "
+            f"{short_ns(int(np.median(lengths)))} in the median (inferred)",
             title=kind.title,
             how=kind.how,
         )

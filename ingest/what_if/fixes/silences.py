@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tracegraph.base.units import told
+from tracegraph.base.units import short_ns
 from tracegraph.ingest.causal.graph.segments import GAP
 from tracegraph.ingest.what_if.changes.change import Change
 from tracegraph.ingest.what_if.fixes.fix import Candidate, Fix, Scene
@@ -29,8 +29,8 @@ def _find(scene: Scene) -> Iterator[Candidate]:
         selector=UNTRACED_CPU,
         options=("--remove-wait", UNTRACED_CPU),
         change=Change(np.ones(len(segments)), (code,)),
-        evidence=f"the host records nothing for {told(total)} of the path, the longest time for "
-        f"{told(int(long.max()))}; {len(long):,} of these silences {last} 1 ms or more",
+        evidence=f"the host records nothing for {short_ns(total)} of the path, the longest time for "
+        f"{short_ns(int(long.max()))}; {len(long):,} of these silences {last} 1 ms or more",
     )
 
 

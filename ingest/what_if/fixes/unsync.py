@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from tracegraph.base.units import told
+from tracegraph.base.units import short_ns
 from tracegraph.ingest.arrays import Flags
 from tracegraph.ingest.causal.graph.segments import WAIT
 from tracegraph.ingest.what_if.changes.edit import Edit, no_edit
@@ -72,18 +72,18 @@ def _find(scene: Scene) -> Iterator[Candidate]:
         )
         if name < 0:
             evidence = (
-                f"{count:,} times a thread{where} goes on as the GPU has caught up, {told(spent)} in all"
+                f"{count:,} times a thread{where} goes on as the GPU has caught up, {short_ns(spent)} in all"
             )
         else:
             longest = segments.event[mine[(segments.end - segments.start)[mine].argmax()]]
             evidence = (
-                f"{count:,} calls{where} wait {told(spent)} for the GPU{caller_of(graph, int(longest))}"
+                f"{count:,} calls{where} wait {short_ns(spent)} for the GPU{caller_of(graph, int(longest))}"
             )
         selectors.append(selector)
         whole |= chosen
         yield _candidate(graph, [selector], chosen, evidence)
     if len(selectors) > 1:
-        where, lasted = scene.on_ranks(whole), told(int(sums["sum"].sum()))
+        where, lasted = scene.on_ranks(whole), short_ns(int(sums["sum"].sum()))
         evidence = f"{int(sums['count'].sum()):,} waits{where} for the GPU last {lasted}"
         yield _candidate(graph, selectors, whole, evidence)
 

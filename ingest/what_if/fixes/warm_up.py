@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tracegraph.base.units import told
+from tracegraph.base.units import short_ns
 from tracegraph.ingest.arrays import Ints
 from tracegraph.ingest.causal.events.events import NONE
 from tracegraph.ingest.causal.graph.segments import WAIT, WORK
@@ -69,7 +69,7 @@ def _candidate(graph: ReplayGraph, own: Ints, at: int) -> Candidate | None:
         selector=selector,
         options=("--remove", selector),
         change=Change(np.where(gone, 0.0, 1.0)),
-        evidence=f"{first} takes {told(int(own[at]))}, the next longest {shown} {told(longest)}",
+        evidence=f"{first} takes {short_ns(int(own[at]))}, the next longest {shown} {short_ns(longest)}",
         assumptions=(_LOADED,) if kernel else (),
     )
 
