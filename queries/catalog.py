@@ -66,7 +66,9 @@ class Query:
 
     @property
     def empty_when(self) -> str | None:
-        """The case in which it has no rows; None if its first module does not say."""
+        """When it has no rows, in its own words or those of its first module; None if nothing says it."""
+        if self.derived is not None and self.derived.empty_when is not None:
+            return self.derived.empty_when
         notes = (note.partition("Empty when: ") for note in self.modules[0].notes)
         return next((case.rstrip(".") for _, found, case in notes if found), None)
 

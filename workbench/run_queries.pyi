@@ -239,6 +239,7 @@ class RunQueries(Asking):
             exposed_ns (int64): how much of the communication no computation hides, ns
             computing_ns (int64): time in which computation runs, overlapping ones counted once, ns
             overlap_efficiency (float64, may be missing): overlap as a share of the shorter of both, the most there can be, 0..1
+            lacks (str, may be missing): what must be known to read it: of one file of several nobody can tell waits for other ranks
 
         Raises:
             InputError: a value is not allowed, or there is no such run, step or rank.
@@ -3000,6 +3001,7 @@ class RunQueries(Asking):
             evidence (str, may be missing): `recorded` or `inferred`; null where no cause is known
             confidence (float64, may be missing): of idle time: how sure its causes are, 0..1, by their time
             window_ns (int64): length of the step's window, ns
+            lacks (str, may be missing): what must be known to read it, or what to give or record
 
         Raises:
             InputError: a value is not allowed, or there is no such run, step or rank.
@@ -3731,6 +3733,7 @@ class RunQueries(Asking):
             overlap_efficiency (float64, may be missing): overlap as a share of the shorter of both, the most there can be, 0..1; null where one is missing
             hidden_share (float64, may be missing): overlap as a share of the communication, 0..1
             exposed_ns (int64): how much of the communication no computation hides, ns
+            lacks (str, may be missing): what must be known to read it: of one file of several, waits for others
 
         Raises:
             InputError: a value is not allowed, or there is no such run, step or rank.

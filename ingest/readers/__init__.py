@@ -9,6 +9,7 @@ import pandas as pd
 from tracegraph.base.errors import InputError
 from tracegraph.ingest.findings import Integrity
 from tracegraph.ingest.integrity.trace_checks import check_trace
+from tracegraph.ingest.readers.paused_collection import collection_paused
 from tracegraph.ingest.readers.registry import format_of
 from tracegraph.ingest.readers.source_file import open_source
 from tracegraph.ingest.trace import TraceFile
@@ -25,7 +26,8 @@ def read_trace(path: Path, integrity: Integrity) -> TraceFile:
         For a file that is not a trace, of which no event can be used, or that is beyond the limits.
     """
     source = open_source(path, integrity)
-    trace = format_of(source).read(source, integrity)
+    with collection_paused():
+        trace = format_of(source).read(source, integrity)
     _refuse_unusable(trace, integrity)
     check_trace(trace, integrity)
     return trace
@@ -41,13 +43,14 @@ def read_parts_unchecked(
     """
     source = open_source(path, integrity)
     form = format_of(source)
-    if form.parts is None:
-        found = [(form.read(source, integrity), integrity)]
-    else:
-        found = []
-        for part in form.parts(source, integrity):
-            own = integrity.another() if found else integrity
-            found.append((part.read(own), own))
+    found: list[tuple[TraceFile, Integrity]] = []
+    with collection_paused():
+        if form.parts is None:
+            found.append((form.read(source, integrity), integrity))
+        else:
+            for part in form.parts(source, integrity):
+                own = integrity.another() if found else integrity
+                found.append((part.read(own), own))
     for trace, own in found:
         _refuse_unusable(trace, own)
     if len(found) == 1:

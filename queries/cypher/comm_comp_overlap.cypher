@@ -10,6 +10,7 @@
 // @column exposed_ns INTEGER how much of the communication no computation hides, ns
 // @column computing_ns INTEGER time in which computation runs, overlapping ones counted once, ns
 // @column overlap_efficiency FLOAT? overlap as a share of the shorter of both, the most there can be, 0..1
+// @column lacks STRING? what must be known to read it: of one file of several nobody can tell waits for other ranks
 // Order: rank.
 // Empty when: no communication runs on a GPU in the window.
 // Cost: reads the GPU work of the window once.
@@ -26,5 +27,8 @@ WITH rank, communication_ns, compute_ns, communication_ns + compute_ns - either_
 WHERE communication_ns > 0
 RETURN rank, communication_ns, overlap_ns, toFloat(overlap_ns) / communication_ns AS overlap_share,
   communication_ns - overlap_ns AS exposed_ns, compute_ns AS computing_ns,
-  CASE WHEN shorter_ns > 0 THEN toFloat(overlap_ns) / shorter_ns END AS overlap_efficiency
+  CASE WHEN shorter_ns > 0 THEN toFloat(overlap_ns) / shorter_ns END AS overlap_efficiency,
+  CASE COUNT { (:Trace {run: $run}) } WHEN 1 THEN
+    'Waits for other ranks are inside, which one file cannot tell: give the files of all ranks.'
+  END AS lacks
 ORDER BY rank

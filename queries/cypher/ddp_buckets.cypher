@@ -30,23 +30,34 @@ CALL (e, call) {
   RETURN c10d.start_ns AS called_ns
 }
 WITH e, m, call, min(called_ns) AS called_ns
-WITH collect({event: e, member: m, ready_ns: coalesce(called_ns, call.start_ns, e.start_ns)}) AS found
-MATCH (p:Phase {run: $run, name: 'backward'})
-WITH found, p,
-  [one IN found WHERE one.event.rank = p.rank AND one.ready_ns >= p.start_ns AND one.ready_ns < p.end_ns] AS own,
-  COLLECT {
-    MATCH (f:Phase {run: $run, name: 'forward', rank: p.rank})
-    UNWIND [one IN found WHERE one.event.rank = f.rank AND one.ready_ns >= f.start_ns AND one.ready_ns < f.end_ns] AS one
-    RETURN DISTINCT one.event.bytes
-  } AS sizes_of_forward
+WITH collect({event: e, member: m, rank: e.rank, at_ns: coalesce(called_ns, call.start_ns, e.start_ns)}) AS found
+CALL (found) {
+  UNWIND found AS one RETURN one
+  UNION ALL
+  MATCH (p:Phase {run: $run}) WHERE p.name IN ['forward', 'backward']
+  RETURN {phase: p, rank: p.rank, at_ns: p.start_ns} AS one
+}
+// Phases of a rank do not overlap: the last that began before a reduction is the only one that may hold it. To
+// compare each with each would take minutes on a long run.
+WITH one ORDER BY one.rank, one.at_ns, one.phase IS NULL
+WITH collect(one) AS both
+WITH both, [one IN both WHERE one.phase IS NOT NULL | one.phase] AS phases,
+  [place IN range(0, size(both) - 1) WHERE both[place].phase IS NULL] AS places
+UNWIND range(0, size(places) - 1) AS before
+WITH both[places[before]] AS one, phases[places[before] - before - 1] AS p
+WHERE p.rank = one.rank AND p.start_ns <= one.at_ns AND one.at_ns < p.end_ns
+WITH p.rank AS rank, collect({phase: p, one: one}) AS inside,
+  collect(DISTINCT CASE p.name WHEN 'forward' THEN one.event.bytes END) AS sizes_of_forward
+UNWIND inside AS each
+WITH each.phase AS p, each.one AS one, sizes_of_forward WHERE p.name = 'backward'
+WITH p, sizes_of_forward, one ORDER BY one.at_ns, one.event.source_index
+WITH p, sizes_of_forward, collect(one) AS buckets
 // What forward passes reduce, too, are activations of tensor parallelism, not gradients.
-WHERE any(one IN own WHERE one.event.bytes IS NULL OR NOT one.event.bytes IN sizes_of_forward)
-UNWIND own AS one
-WITH p.rank AS rank, p.step AS step, p.occurrence AS pass, one ORDER BY one.ready_ns, one.event.source_index
-WITH rank, step, pass, collect(one) AS buckets
+WHERE any(one IN buckets WHERE one.event.bytes IS NULL OR NOT one.event.bytes IN sizes_of_forward)
+WITH p.rank AS rank, p.step AS step, p.occurrence AS pass, buckets
 UNWIND range(0, size(buckets) - 1) AS bucket
 WITH rank, step, pass, bucket, buckets[bucket].event AS e, buckets[bucket].member AS m,
-  buckets[bucket].ready_ns AS ready_ns
+  buckets[bucket].at_ns AS ready_ns
 RETURN rank, step, pass, bucket, e.elements AS elements, e.bytes AS bytes, ready_ns, e.start_ns AS start_ns,
   e.end_ns AS end_ns, m.waited_ns AS waited_ns, m.transfer_ns AS transfer_ns,
   coalesce(m.exposed_wait_ns + m.exposed_transfer_ns, e.exposed_ns) AS exposed_ns

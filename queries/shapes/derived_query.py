@@ -17,7 +17,8 @@ class Derived:
 
     The rows of the modules in `again`, about a second window, B, follow those. `fixed` are values that all
     modules get, so that a caller does not give them. `parameters` are those of the shape itself. `settle`
-    turns values that a caller may give in several ways into the one that decides the rows.
+    turns values that a caller may give in several ways into the one that decides the rows. `empty_when`: when
+    there are no rows, where that is not when the first module has none.
     """
 
     name: str
@@ -29,3 +30,4 @@ class Derived:
     fixed: Values = field(default_factory=dict)
     parameters: tuple[Parameter, ...] = ()
     settle: Callable[[Values], dict[str, Any]] = dict
+    empty_when: str | None = None

@@ -5,6 +5,7 @@ import json
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import stored_traces
 from graphs import check_table, stored
@@ -13,6 +14,7 @@ from stored_traces import file_asked
 from tracegraph.ingest.findings import Integrity
 from tracegraph.ingest.readers import read_trace
 from tracegraph.queries.catalog import ask
+from tracegraph.queries.module import load
 from tracegraph.store.connection import Database
 from tracegraph.store.workspace import Workspace
 
@@ -68,6 +70,37 @@ def test_what_forward_passes_reduce_too_is_no_bucket(database: Database) -> None
     with stored(database, RUN, as_forward):
         found = ask(database, "ddp_buckets", run=RUN)
     assert found["bytes"].tolist() == [4]
+
+
+LONG = """
+UNWIND range(1, $steps) AS step
+CREATE
+  (:Phase {run: $run, rank: 0, step: step, name: 'forward', occurrence: 1, start_ns: 100 * step,
+    end_ns: 100 * step + 20}),
+  (:Phase {run: $run, rank: 0, step: step, name: 'backward', occurrence: 1, start_ns: 100 * step + 20,
+    end_ns: 100 * step + 60})
+WITH step UNWIND range(0, 4) AS place
+CREATE (:Event:Kernel {run: $run, rank: 0, collective_kind: 'all_reduce', kernel_type: 'communication',
+  source_index: 10 * step + place, start_ns: 100 * step + 20 * place, end_ns: 100 * step + 20 * place + 9})
+"""
+"""Steps with five reductions each, at the start of each pass and later, two of them in the backward pass."""
+
+
+def test_each_reduction_is_looked_at_once_however_many_passes_there_are(database: Database) -> None:
+    hits = []
+    for steps in (50, 100):
+        with stored(database, RUN, LONG.replace("$steps", str(steps))):
+            assert len(ask(database, "ddp_buckets", run=RUN)) == 2 * steps
+            with database.session() as session:
+                profile = (
+                    session.run("PROFILE " + load("ddp_buckets").body, run=RUN, rank=None).consume().profile
+                )
+            hits.append(_hits(profile))
+    assert hits[1] < 2.2 * hits[0]
+
+
+def _hits(plan: dict[str, Any]) -> int:
+    return int(plan["dbHits"]) + sum(map(_hits, plan.get("children", ())))
 
 
 M = 1 << 20

@@ -65,7 +65,7 @@ def test_the_share_of_the_peak_has_a_floor() -> None:
             replace(STATED, tokens=None),
             "The FLOPs of the model need the tokens of a step on all GPUs. Give --tokens.",
         ),
-        (replace(STATED, peak=None), "so the peak is not known. Give --peak."),
+        (replace(STATED, peak=None), "which is not looked for here. Give --peak, in TFLOP/s."),
     ],
 )
 def test_what_the_share_of_the_peak_needs_is_said(stated: Job, words: str) -> None:

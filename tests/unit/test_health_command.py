@@ -1,6 +1,10 @@
 """`tracegraph health`: exit codes, forms and thresholds, without a database."""
 
 import json
+import os
+import re
+import subprocess
+import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -10,7 +14,9 @@ from tiny_job import rows_of_rank, write_trace
 from tracegraph.cli.main import main
 from tracegraph.store.managed.java import java
 
-GPU = Path(__file__).parents[2] / "examples" / "traces" / "simulated_gpu.json.gz"
+ROOT = Path(__file__).parents[2]
+GPU = ROOT / "examples" / "traces" / "simulated_gpu.json.gz"
+IN_CI = {**os.environ, "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])}
 KEPT = '{"gpu-idle": 0.25, "loader-stall": 0.2, "launch-overhead": 0.5}'
 
 
@@ -130,3 +136,27 @@ def test_jobs_that_are_none(tmp_path: Path, capsys: pytest.CaptureFixture[str], 
     file.write_text(text)
     assert health(tmp_path, GPU, "--job", file) == 2
     assert said in capsys.readouterr().err
+
+
+def test_the_job_of_ci_fails_as_its_page_says(tmp_path: Path) -> None:
+    """The line of docs/ci.md, in the shell that runs it there: 1 for a check that failed, 2 for no trace."""
+    (line,) = re.findall(r"- run: (tracegraph health .*)", (ROOT / "docs" / "ci.md").read_text())
+    file = tmp_path / "logs" / "rank_0" / "trace.json.gz"
+    file.parent.mkdir(parents=True)
+
+    def ended(thresholds: str, content: bytes) -> tuple[int, list[str | None]]:
+        written(tmp_path, thresholds)
+        file.write_bytes(content)
+        found = subprocess.run(
+            ["bash", "-ec", line],
+            cwd=tmp_path,
+            env={**IN_CI, "TRACEGRAPH_WORKSPACE": str(tmp_path / "workspace")},
+            check=False,
+        )
+        shown = (tmp_path / "health.xml").read_text()
+        cases = ElementTree.fromstring(shown).iter("testcase") if shown else ()
+        return found.returncode, [one.get("name") for one in cases if one.find("failure") is not None]
+
+    assert ended("{}", GPU.read_bytes()) == (1, ["gpu-idle", "loader-stall"])
+    assert ended(KEPT, GPU.read_bytes()) == (0, [])
+    assert ended(KEPT, b"{}") == (2, [])

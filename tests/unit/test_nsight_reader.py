@@ -186,17 +186,21 @@ def test_ranges_of_emit_nvtx_are_operators(report: Report, tmp_path: Path) -> No
         "a step, seq = none",
         "aten::empty, op_id = 7",
         "Optimizer.step#SGD.step, op_id = 8",
+        "two\nlines, seq = 5, seq = 6",
+        "aten::add, seq = 1000000000000000000",  # more than a sequence number can be
     )
     for k, text in enumerate(texts):
         report.add("NVTX_EVENTS", start=k, end=9, eventType=59, text=text, domainId=0, globalTid=thread(5))
     trace, _ = _read(report, tmp_path)
     columns = ("category", "name", "sequence_number", "forward_thread", "shapes")
-    assert _lines(trace, *columns)[:5] == [
+    assert _lines(trace, *columns)[: len(texts)] == [
         "cpu_op aten::mm 12 0 [[2,3],[3,4]]",
         "cpu_op MmBackward0 12 1 -",
         "user_annotation a step, seq = none - - -",
         "cpu_op aten::empty - 0 -",
         "user_annotation Optimizer.step#SGD.step - - -",
+        "cpu_op two\nlines, seq = 5 6 0 -",
+        "user_annotation aten::add, seq = 1000000000000000000 - - -",
     ]
 
 

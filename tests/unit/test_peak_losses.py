@@ -139,3 +139,16 @@ def test_products_of_an_unknown_peak_are_a_part_of_their_own() -> None:
 def test_the_transfers_of_a_rank_alone_may_hold_waits() -> None:
     both = [asked({losses.TRANSFER: [(0, 10)]}, [], ranks=ranks) for ranks in (1, 2)]
     assert [one["evidence"].iloc[0] for one in both] == ["inferred", "recorded"]
+
+
+def test_each_part_says_what_it_lacks() -> None:
+    of = {losses.TRANSFER: [(0, 5)], losses.OTHER_COMPUTING: [(5, 9)], losses.UNRECORDED: [(20, 30)]}
+    said = asked(of, [], ranks=1).set_index("loss")["lacks"].dropna()
+    assert {loss: text.partition(":")[0] for loss, text in said.items()} == {
+        losses.OTHER_COMPUTING: "Products may be inside, as the FLOPs of none are known",
+        losses.TRANSFER: "Waits for other ranks are inside, which one file cannot tell",
+        losses.UNRECORDED: "What goes on meanwhile is not in the file",
+    }
+    unrated = asked({losses.BELOW_PEAK: [(0, 10)]}, [], [(0, 5, False)], peak=None).set_index("loss")["lacks"]
+    assert unrated[losses.UNRATED].startswith("The file does not name the GPU, so its peak is not known:")
+    assert unrated.drop(losses.UNRATED).isna().all()

@@ -1,5 +1,6 @@
 """Formats: known by their content, named by their suffixes; a new one needs its object and a row."""
 
+import gc
 import gzip
 import hashlib
 import io
@@ -27,6 +28,7 @@ SPANS = b"thread,name,start_ns,end_ns\n1,a,0,70\n1,b,10,30\n2,c,5,65\n"
 
 
 def _read_spans(source: SourceFile, _: Integrity) -> TraceFile:
+    assert not gc.isenabled()  # no format pays for the collection of what it reads
     rows = pa.csv.read_csv(pa.BufferReader(source.take()))
     same = pa.array([""] * rows.num_rows)
     texts = {"name": rows["name"], "category": same, "pid": same, "tid": rows["thread"].cast(pa.string())}
@@ -58,6 +60,14 @@ def test_a_new_format_is_read_and_checked_as_any_other(spans: Path, pack: type) 
     assert trace.sha256 == hashlib.sha256(content).hexdigest()
     codes = {finding.code: finding.count for finding in integrity}
     assert codes == {"category_missing": 3, "thread_unnamed": 2}
+    assert gc.isenabled()
+
+
+def test_columns_that_a_format_has_nothing_for_share_their_memory(spans: Path) -> None:
+    events = read_trace(spans, Integrity("spans.csv")).events
+    absent = [events[name].chunk(0) for name in ("bytes", "elements", "stream")]
+    assert {column.null_count for column in absent} == {3}
+    assert len({column.buffers()[0].address for column in absent}) == 1
 
 
 def test_limits_hold_for_every_format(spans: Path) -> None:

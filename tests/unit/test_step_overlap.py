@@ -9,13 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from module_rows import rows_of
 
+from tracegraph.queries.catalog import find
 from tracegraph.queries.shapes.links.step_overlap import step_overlap
+from tracegraph.queries.shapes.peak.lacking import WAITS_INSIDE
 
 SPANS = st.lists(st.tuples(st.integers(0, 80), st.integers(0, 20)), min_size=1, max_size=8)
 WINDOWS = st.lists(st.tuples(st.integers(0, 80), st.integers(1, 40)), min_size=1, max_size=4)
 
 
-def overlap(computing: Any, talking: Any, windows: Any) -> pd.DataFrame:
+def overlap(computing: Any, talking: Any, windows: Any, ranks: int = 2) -> pd.DataFrame:
     """The rows for stretches (start, length) on rank 0 and windows of steps (start, length)."""
     work = [
         {"what": what, "begin_ns": [a for a, _ in spans], "end_ns": [a + b for a, b in spans]}
@@ -26,7 +28,8 @@ def overlap(computing: Any, talking: Any, windows: Any) -> pd.DataFrame:
         for number, (start, length) in enumerate(windows)
     ]
     values = {"start_ns": 0, "end_ns": 1000}
-    return step_overlap(values, rows_of("busy_stretches", *work), rows_of("steps", *steps))
+    files = rows_of("traces", *({"rank": rank} for rank in range(ranks)))
+    return step_overlap(values, rows_of("busy_stretches", *work), rows_of("steps", *steps), files)
 
 
 @given(SPANS, SPANS, WINDOWS)
@@ -52,3 +55,9 @@ def test_without_steps_there_is_one_row_and_without_communication_none() -> None
     found = overlap([(0, 10)], [(5, 10)], [])
     assert found[["step_ns", "overlap_ns", "exposed_ns"]].to_numpy().tolist() == [[1000, 5, 5]]
     assert overlap([(0, 10)], [(5, 0)], []).empty
+    assert find("step_overlap").empty_when == "no communication runs on a GPU in the window"
+
+
+def test_one_file_cannot_tell_waits_for_other_ranks() -> None:
+    lacks = [overlap([(0, 10)], [(5, 10)], [], ranks)["lacks"].tolist() for ranks in (1, 2)]
+    assert lacks == [[WAITS_INSIDE], [None]]

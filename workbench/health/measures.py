@@ -14,7 +14,7 @@ from tracegraph.workbench.text.text import format_ns, plural
 
 FEWEST_STEPS = 4
 """Steps that a file needs for their spread: the first is left out, and two hardly tell anything."""
-_NO_GPU_WORK = Untold(
+NO_GPU_WORK = Untold(
     "The files hold no work of a GPU.", "Record with ProfilerActivity.CUDA, on a machine with a GPU."
 )
 
@@ -33,7 +33,8 @@ def input_errors(job: JobHealth) -> Measured:
     if errors:
         words += "; errors: " + ", ".join(f"{code} (rank {rank})" for code, rank in errors.items())
     if job.missing:
-        words += f"; {plural(len(job.missing), 'rank')} of {job.world_size} are not here"
+        are = "is" if len(job.missing) == 1 else "are"
+        words += f"; {plural(len(job.missing), 'rank')} of {job.world_size} {are} not here"
     return Measured(levels.count("error"), words)
 
 
@@ -107,7 +108,7 @@ def launch_bound(job: JobHealth) -> Measured | Untold:
 def exposed_communication(job: JobHealth) -> Measured | Untold:
     """Compute the share of the window in which only communication runs, known waits for other ranks apart."""
     if not any(one.idle for one in job.ranks.values()):
-        return _NO_GPU_WORK
+        return NO_GPU_WORK
     waited = {} if job.waits is None else job.waits.waited
     exposed = {rank: max(0, one.exposed_ns - waited.get(rank, 0)) for rank, one in job.ranks.items()}
     rank = max(exposed, key=lambda one: exposed[one] / job.ranks[one].length_ns)
@@ -142,7 +143,7 @@ def memory_used(job: JobHealth) -> Measured | Untold:
 def _worst_idle(job: JobHealth, chosen: Callable[[IdleTime], int], words: str) -> Measured | Untold:
     idle = {rank: chosen(one.idle) for rank, one in job.ranks.items() if one.idle is not None}
     if not idle:
-        return _NO_GPU_WORK
+        return NO_GPU_WORK
     rank = max(idle, key=lambda one: idle[one] / job.ranks[one].length_ns)
     own = job.ranks[rank]
     return Measured(idle[rank] / own.length_ns, f"{_of(own, rank, idle[rank])}: {words}")

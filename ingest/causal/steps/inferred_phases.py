@@ -39,6 +39,26 @@ class BackwardPass:
     until: int
 
 
+@dataclass(frozen=True)
+class ByTime:
+    """Some of the events, by their starts in ns, so that those of a stretch are found without a search."""
+
+    events: Ints
+    start: Ints
+
+    @classmethod
+    def of(cls, events: Events, chosen: Flags) -> "ByTime":
+        """Order the chosen events; those that start together keep their order."""
+        found = np.flatnonzero(chosen)
+        found = found[np.argsort(events.start[found], kind="stable")]
+        return cls(found, events.start[found])
+
+    def between(self, begin: int, until: int) -> Ints:
+        """Return those that start at `begin` or later, and before `until`."""
+        first, last = np.searchsorted(self.start, [begin, until])
+        return self.events[first:last]
+
+
 def is_engine(events: Events) -> Flags:
     """Tell which events are work of the autograd engine: backward operators, or what runs them."""
     told = np.array([str(name).startswith(ENGINE) for name in events.name.values], dtype=bool)
@@ -117,7 +137,13 @@ def outermost(start: Ints, end: Ints) -> tuple[Ints, Ints]:
 
 
 def forward_begin(
-    events: Events, stack: CallStack, lane: int, of: BackwardPass, after: int, operators: Ints
+    events: Events,
+    stack: CallStack,
+    lane: int,
+    of: BackwardPass,
+    after: int,
+    operators: ByTime,
+    gradients: ByTime,
 ) -> int | None:
     """Find when the forward pass of a backward pass begins on a thread; None if unknown.
 
@@ -130,30 +156,36 @@ def forward_begin(
         The earliest time at which it may begin, ns.
     operators
         The `numbered_operators` of the thread.
+    gradients
+        The `gradient_operators` of all threads.
     """
-    works = (events.lane == of.engine) & (events.start >= of.begin) & (events.start < of.until)
-    linked = np.flatnonzero(works & (events.forward_flow >= 0))
+    work = gradients.between(of.begin, of.until)
+    work = work[events.lane[work] == of.engine]
+    flows = events.forward_flow[work]
+    linked = flows[flows >= 0]
     if len(linked):
-        found = events.forward_flow[linked]
+        found = linked[events.lane[linked] == lane]
+        found = found[(events.start[found] >= after) & (events.start[found] < of.start)]
     else:
-        numbers = events.sequence_number[works & (events.forward_thread > 0)]
-        found = operators[np.isin(events.sequence_number[operators], numbers)]
-    found = found[(events.lane[found] == lane) & (events.start[found] >= after)]
-    found = found[events.start[found] < of.start]
-    if not len(found):
-        return None
-    if not len(linked):
+        found = operators.between(after, of.start)
+        found = found[np.isin(events.sequence_number[found], events.sequence_number[work])]
         # Operators without a gradient carry the number of the next one with a gradient: of each the last.
         _, last = np.unique(events.sequence_number[found][::-1], return_index=True)
         found = found[::-1][last]
+    if not len(found):
+        return None
     return _around(events, stack, int(found[np.argmin(events.start[found])]), after)
 
 
-def numbered_operators(events: Events, lane: int) -> Ints:
-    """Find operators of a thread with an autograd number that are not of a backward pass, by time."""
+def numbered_operators(events: Events, lane: int) -> ByTime:
+    """Find operators of a thread with an autograd number that are not of a backward pass."""
     numbered = (events.sequence_number != NONE) & ~(events.forward_thread > 0)
-    found = np.flatnonzero(events.on_thread & (events.lane == lane) & numbered)
-    return found[np.argsort(events.start[found], kind="stable")]
+    return ByTime.of(events, events.on_thread & (events.lane == lane) & numbered)
+
+
+def gradient_operators(events: Events) -> ByTime:
+    """Find the operators of all threads of which the file says that they compute gradients."""
+    return ByTime.of(events, (events.forward_flow >= 0) | (events.forward_thread > 0))
 
 
 def _around(events: Events, stack: CallStack, event: int, after: int) -> int:
@@ -169,8 +201,7 @@ def _around(events: Events, stack: CallStack, event: int, after: int) -> int:
     return begin
 
 
-def updates(events: Events, lane: int) -> Ints:
-    """Find the operators of a thread that update parameters, by time."""
+def updates(events: Events, lane: int) -> ByTime:
+    """Find the operators of a thread that update parameters."""
     told = np.array([_UPDATE.fullmatch(str(name)) is not None for name in events.name.values], dtype=bool)
-    found = np.flatnonzero(events.on_thread & (events.lane == lane) & events.name.matching(told))
-    return found[np.argsort(events.start[found], kind="stable")]
+    return ByTime.of(events, events.on_thread & (events.lane == lane) & events.name.matching(told))

@@ -1,7 +1,7 @@
 """Phases: which stretches of a rank's main thread are forward, backward, optimizer, and why we know."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -12,24 +12,13 @@ from tracegraph.ingest.causal.events.events import NONE, Events
 from tracegraph.ingest.causal.events.lanes import Lanes
 from tracegraph.ingest.causal.launches.backward_passes import Passes
 from tracegraph.ingest.causal.launches.launches import Launches
-from tracegraph.ingest.causal.steps.hooks import HookedPass, find_hooks, hooked_passes
-from tracegraph.ingest.causal.steps.inferred_phases import (
-    BackwardPass,
-    backward_passes,
-    forward_begin,
-    is_engine,
-    numbered_operators,
-    updates,
-)
+from tracegraph.ingest.causal.steps.hooks import find_hooks
+from tracegraph.ingest.causal.steps.inferred_phases import is_engine
 from tracegraph.ingest.causal.steps.phase_names import phase_of
 from tracegraph.ingest.causal.steps.steps import Steps, issue_times
+from tracegraph.ingest.causal.steps.thread_phases import Bounds, Stretch, phases_of_thread
 from tracegraph.vocabulary.categories import Role
-from tracegraph.vocabulary.phases import BACKWARD, FORWARD, OPTIMIZER, PHASE_NAMES
-
-_SURE, _PASS, _HOOKED, _LINKED, _OPERATORS = 1.0, 0.98, 0.95, 0.9, 0.6
-"""The confidence of a phase that an annotation names; of a backward pass by the engine's work; of a pass by
-the hooks of a library; of a forward pass by the operators whose gradients it computes; and of an optimizer by
-operators that update parameters."""
+from tracegraph.vocabulary.phases import PHASE_NAMES
 
 
 @dataclass(frozen=True)
@@ -75,18 +64,6 @@ class Phases:
         return np.tile(self.lane, 2), np.concatenate([self.start, self.end])
 
 
-@dataclass(frozen=True)
-class _Stretch:
-    """A phase before its step and occurrence are known."""
-
-    name: str
-    start: int
-    end: int
-    end_lane: int
-    recorded: bool
-    confidence: float
-
-
 def find_phases(
     events: Events, lanes: Lanes, stack: CallStack, launches: Launches, steps: Steps, passes: Passes
 ) -> Phases:
@@ -110,7 +87,7 @@ def find_phases(
             continue
         own = steps.rank == rank
         bounds = steps.start[own], steps.end[own], steps.number[own]
-        found = _told(events, stack, lane, passes, hooks, _recorded(events, named, lane), bounds)
+        found = phases_of_thread(events, stack, lane, passes, hooks, named, bounds)
         parts.append(_of_rank(events, issued, rank, lane, found, bounds))
     nothing = np.empty(0, dtype=np.int64)
     return join_rows(parts or [_of_rank(events, issued, 0, 0, [], (nothing, nothing, nothing))])
@@ -151,127 +128,8 @@ def _main_lane(
     return None
 
 
-def _recorded(events: Events, named: Ints, lane: int) -> list[_Stretch]:
-    """List the phases that annotations of a thread name, in order; one inside another is a part of it."""
-    found = np.flatnonzero((named >= 0) & (events.lane == lane))
-    found = found[np.lexsort((-events.end[found], events.start[found]))]
-    until = np.append(NONE, np.maximum.accumulate(events.end[found]))[: len(found)]
-    return [
-        _Stretch(PHASE_NAMES[named[at]], int(events.start[at]), int(events.end[at]), lane, True, _SURE)
-        for at in found[events.start[found] >= until].tolist()
-    ]
-
-
-_Bounds = tuple[Ints, Ints, Ints]
-"""Start, end (ns) and number of the steps of a rank."""
-
-
-def _told(
-    events: Events,
-    stack: CallStack,
-    lane: int,
-    passes: Passes,
-    hooks: Ints,
-    recorded: list[_Stretch],
-    steps: _Bounds,
-) -> list[_Stretch]:
-    """Add to the recorded phases of a thread those that can be inferred, in order."""
-    own = backward_passes(events, stack, passes, lane)
-    hooked = hooked_passes(events, hooks, lane, own)
-    hooked = [one for one in hooked if not _meets(recorded, one.start, one.end)]
-    known = recorded + [
-        _with_hooks(_Stretch(BACKWARD, one.start, one.end, one.end_lane, False, _PASS), hooked, lane)
-        for one in own
-        if not _meets(recorded, one.start, one.end)
-    ]
-    known.sort(key=lambda one: one.start)
-    known += _forwards(events, stack, lane, own, known, steps, hooked)
-    known += [
-        _Stretch(one.name, one.start, one.end, lane, False, _HOOKED)
-        for one in hooked
-        if not _meets(known, one.start, one.end)
-    ]
-    known.sort(key=lambda one: one.start)
-    known += _optimizers(events, lane, known, steps)
-    return sorted((one for one in known if one.start < one.end), key=lambda one: one.start)
-
-
-def _with_hooks(found: _Stretch, hooked: Sequence[HookedPass], lane: int) -> _Stretch:
-    """Let a backward pass last from the first of its hooks on, and until the last has ended."""
-    own = [one for one in hooked if one.name == found.name and _meets([found], one.start, one.end)]
-    end = max([found.end, *(one.end for one in own)])
-    return replace(
-        found,
-        start=min([found.start, *(one.start for one in own)]),
-        end=end,
-        end_lane=lane if end > found.end else found.end_lane,
-    )
-
-
-def _meets(known: Sequence[_Stretch], start: int, end: int) -> bool:
-    return any(one.start < end and one.end > start for one in known)
-
-
-def _forwards(
-    events: Events,
-    stack: CallStack,
-    lane: int,
-    passes: Sequence[BackwardPass],
-    known: Sequence[_Stretch],
-    steps: _Bounds,
-    hooked: Sequence[HookedPass],
-) -> list[_Stretch]:
-    """Find forward passes that no annotation names, one for each backward pass, by hooks or its operators."""
-    operators = numbered_operators(events, lane)
-    backwards = [one for one in known if one.name == BACKWARD]
-    found: list[_Stretch] = []
-    for one in passes:
-        mine = next((phase for phase in backwards if phase.start <= one.start < phase.end), None)
-        if mine is None:
-            continue
-        before = [phase.end for phase in backwards if phase.end <= mine.start]
-        after = max(_begin_of_step(steps, mine.start), before[-1] if before else NONE)
-        if any(phase.name == FORWARD and after <= phase.start < mine.start for phase in known):
-            continue
-        told = [forward_begin(events, stack, lane, one, after, operators)]
-        told += [hook.start for hook in hooked if hook.name == FORWARD and after <= hook.start < mine.start]
-        begin = min((at for at in told if at is not None), default=None)
-        if begin is None:
-            continue
-        begin = max([begin, *(phase.end for phase in known if phase.start <= begin < phase.end)])
-        if begin > mine.start:  # its operators ran inside the backward pass itself: no forward pass before
-            continue
-        end = min(phase.start for phase in known if phase.start >= begin)
-        if begin < end and not _meets(found, begin, end):
-            found.append(_Stretch(FORWARD, begin, end, lane, False, _LINKED))
-    return found
-
-
-def _begin_of_step(steps: _Bounds, time: int) -> int:
-    at = int(np.searchsorted(steps[0], time, "right")) - 1
-    return int(steps[0][at]) if at >= 0 and time < steps[1][at] else NONE
-
-
-def _optimizers(events: Events, lane: int, known: Sequence[_Stretch], steps: _Bounds) -> list[_Stretch]:
-    """Find updates of parameters after a backward pass, up to the next phase or the end of the step."""
-    operators = updates(events, lane)
-    found = []
-    for place, one in enumerate(known):
-        if one.name != BACKWARD or not len(operators):
-            continue
-        at = int(np.searchsorted(steps[0], one.start, "right")) - 1
-        limits = [int(steps[1][at])] if at >= 0 and one.start < steps[1][at] else []
-        limits += [phase.start for phase in known[place + 1 : place + 2]]
-        inside = operators[(events.start[operators] >= one.end)]
-        inside = inside[events.end[inside] <= min(limits)] if limits else inside
-        if len(inside):
-            first, last = int(events.start[inside].min()), int(events.end[inside].max())
-            found.append(_Stretch(OPTIMIZER, first, last, lane, False, _OPERATORS))
-    return found
-
-
 def _of_rank(
-    events: Events, issued: Ints, rank: int, lane: int, found: Sequence[_Stretch], steps: _Bounds
+    events: Events, issued: Ints, rank: int, lane: int, found: Sequence[Stretch], steps: Bounds
 ) -> Phases:
     """Make the phases of a rank with their steps, occurrences and windows."""
     start = np.array([one.start for one in found], dtype=np.int64)

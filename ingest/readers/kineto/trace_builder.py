@@ -1,9 +1,7 @@
 """From the batches of any document to a `TraceFile`."""
 
-import gc
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -203,21 +201,8 @@ def _without_long(batch: Batch, integrity: Integrity) -> Batch:
 def _collect(path: Path, document: Document, integrity: Integrity) -> _Collector:
     """Collect the entries of all batches; on return nothing holds the text any more."""
     collector = _Collector()
-    with _collection_paused():
-        for batch in document.batches():
-            if batch.positions:
-                integrity.limits.check_events(path, batch.positions[-1] + 1)
-            collector.add(_without_long(batch, integrity))
+    for batch in document.batches():
+        if batch.positions:
+            integrity.limits.check_events(path, batch.positions[-1] + 1)
+        collector.add(_without_long(batch, integrity))
     return collector
-
-
-@contextmanager
-def _collection_paused() -> Iterator[None]:
-    """Pause the garbage collector: millions of young objects without cycles would only cost it time."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()

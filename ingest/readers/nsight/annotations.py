@@ -2,30 +2,34 @@
 
 import re
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.causal.events.events import NONE
 from tracegraph.ingest.readers.event_rows import EventRows, join_texts
 from tracegraph.ingest.readers.nsight.payloads import read_messages, read_schemas
 from tracegraph.ingest.readers.nsight.report import RANGES, Report, thread_of
-from tracegraph.ingest.text_columns import TextColumn, text_column
+from tracegraph.ingest.text_columns import TextColumn, read_texts, text_column
 from tracegraph.vocabulary.categories import Role, names_of
 
 _OF_RANGES = (59, 60, 70)
 """The eventType of ranges: pushed and popped, started and ended, and pushed and popped in newer reports."""
 _MARK, _DOMAIN = 34, 75
 """The eventType of a moment, and of the row that names a domain."""
-_NUMBERED = re.compile(
-    r"(?:, seq = (?P<sequence>\d{1,18}))?(?:, op_id = \d+)?"
-    r"(?:, sizes = (?P<sizes>\[[\d\[\], ]*\]))?(?:, input_op_ids = .*)?"
+_NUMBERED = (
+    r"\A(?P<name>(?s:.+?))"
+    r"(?:, seq = (?P<sequence>\d{1,18})(?:, op_id = \d+)?|, op_id = \d+)"
+    r"(?:, sizes = (?P<sizes>\[[\d\[\], ]*\]))?(?:, input_op_ids = .*)?\z"
 )
-_NUMBER = re.compile(r", (?:seq|op_id) = \d")
-"""What `torch.autograd.profiler.emit_nvtx` writes behind a name (getNvtxStr in PyTorch's sources).
+"""What `torch.autograd.profiler.emit_nvtx` writes: a name and numbers (getNvtxStr in PyTorch's sources).
 
-An operator outside of autograd has no sequence number. So have the user's own `record_function`, which are
-numbered, too, and remain annotations.
+Nearly each range has a text of its own, so that Arrow reads them, whose syntax this is. An operator outside
+of autograd has no sequence number. So have the user's own `record_function`, which are numbered, too, and
+remain annotations.
 """
 _OF_LIBRARY = re.compile(r"\w+::\S")
 """How names of operators begin: with the library that registers them."""
@@ -81,40 +85,38 @@ def _with_domains(text: TextColumn, domain: Ints, names: Flags) -> TextColumn:
 
 def _operators(ranges: EventRows) -> list[EventRows]:
     """Read the ranges that emit_nvtx made as operators, with their sequence numbers and shapes."""
-    found = [_made_by_torch(text or "") for text in ranges.name.values]
-    if not any(found):
+    texts = pa.array(ranges.name.values, pa.string())
+    parts = pc.extract_regex(texts, _NUMBERED)
+    if parts.null_count == len(parts):
         return [ranges]
-    names = [
-        text if one is None else one.string[: one.start()]
-        for text, one in zip(ranges.name.values, found, strict=True)
-    ]
-    is_operator = [one is not None and _is_operator(one) for one in found]
-    chosen = ranges.name.matching(np.array(is_operator, dtype=bool))
+    told, digits, sizes = parts.flatten()
+    name, shapes = _distinct(pc.coalesce(told, texts)), _distinct(sizes)
+    digits = pc.if_else(pc.equal(digits, ""), pa.scalar(None, pa.string()), digits)
+    sequence = pc.cast(digits, pa.int64()).fill_null(NONE).to_numpy()
+    is_library = np.array([bool(_OF_LIBRARY.match(one)) for one in name.values], dtype=bool)
+    backward = np.array([bool(_ENGINE.match(one)) for one in name.values], dtype=np.int64)
+    made = parts.is_valid().to_numpy(zero_copy_only=False)
     codes = ranges.name.codes
-    named = replace(ranges, name=text_column(codes, names))
-    sequence = np.array([int(one["sequence"]) if one and one["sequence"] else NONE for one in found])
-    backward = np.array([int(bool(_ENGINE.match(name or ""))) for name in names])
-    shapes = [one["sizes"].replace(" ", "") if one and one["sizes"] else None for one in found]
+    chosen = (made & ((sequence != NONE) | name.matching(is_library)))[codes]
+    named = replace(ranges, name=TextColumn(name.codes[codes], name.values))
     operators = replace(
         named,
         category=_RUN,
         numbers={
             **named.numbers,
             "sequence_number": sequence[codes],
-            "forward_thread": backward[codes],
+            "forward_thread": backward[name.codes[codes]],
         },
-        texts={**named.texts, "shapes": text_column(codes, shapes)},
+        texts={
+            **named.texts,
+            "shapes": text_column(
+                shapes.codes[codes], [one.replace(" ", "") or None for one in shapes.values]
+            ),
+        },
     )
     return [named.take(~chosen), operators.take(chosen)]
 
 
-def _made_by_torch(text: str) -> re.Match[str] | None:
-    """Find what a text of emit_nvtx has behind its name; None for any other text."""
-    for number in _NUMBER.finditer(text, 1):
-        if found := _NUMBERED.fullmatch(text, number.start()):
-            return found
-    return None
-
-
-def _is_operator(found: re.Match[str]) -> bool:
-    return bool(found["sequence"] or _OF_LIBRARY.match(found.string, 0, found.start()))
+def _distinct(texts: "pa.Array[Any]") -> TextColumn:
+    """Make a column of texts; absent ones become empty."""
+    return read_texts(pa.chunked_array([texts.dictionary_encode()]))

@@ -13,9 +13,10 @@ LINK_USE = (
     Derived(
         "step_overlap",
         "How much of the communication of each step of each rank runs while something computes.",
-        ("busy_stretches", "steps"),
+        ("busy_stretches", "steps", "traces"),
         OVERLAP_COLUMNS,
         step_overlap,
+        empty_when="no communication runs on a GPU in the window",
     ),
     Derived(
         "link_use",

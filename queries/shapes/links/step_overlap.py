@@ -4,6 +4,7 @@ import pandas as pd
 
 from tracegraph.queries.module import Column
 from tracegraph.queries.shapes.derived_query import Values
+from tracegraph.queries.shapes.peak.lacking import WAITS_INSIDE
 from tracegraph.queries.shapes.peak.step_windows import step_windows
 from tracegraph.queries.shapes.peak.time_sums import Ints, Union, unfolded
 from tracegraph.vocabulary.kernel_types import COMMUNICATION, COMPUTATION
@@ -23,12 +24,17 @@ OVERLAP_COLUMNS = (
     ),
     Column("hidden_share", "FLOAT", True, "overlap as a share of the communication, 0..1"),
     Column("exposed_ns", "INTEGER", False, "how much of the communication no computation hides, ns"),
+    Column(
+        "lacks", "STRING", True, "what must be known to read it: of one file of several, waits for others"
+    ),
 )
 """Columns of `step_overlap`."""
 
 
-def step_overlap(values: Values, work: pd.DataFrame, steps: pd.DataFrame) -> pd.DataFrame:
-    """Measure the overlap in the window of each step, from the rows of `busy_stretches` and `steps`.
+def step_overlap(
+    values: Values, work: pd.DataFrame, steps: pd.DataFrame, files: pd.DataFrame
+) -> pd.DataFrame:
+    """Measure the overlap in the window of each step, from the rows of `busy_stretches`, `steps`, `traces`.
 
     The efficiency is not derived from the length of the step, as 1 - (T - max) / (sum - max): where GPUs are
     idle that is negative.
@@ -43,7 +49,7 @@ def step_overlap(values: Values, work: pd.DataFrame, steps: pd.DataFrame) -> pd.
         rows.append(_rows(own, computes, talks, computes + talks - either))
     if not rows:
         return pd.DataFrame(columns=[column.name for column in OVERLAP_COLUMNS])
-    found = pd.concat(rows, ignore_index=True)
+    found = pd.concat(rows, ignore_index=True).assign(lacks=WAITS_INSIDE if len(files) == 1 else None)
     return found[found["communication_ns"] > 0].reset_index(drop=True)
 
 

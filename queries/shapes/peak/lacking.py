@@ -1,12 +1,19 @@
 """What a share of the peak lacks, a sentence each, and what to give or record."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from tracegraph.queries.shapes.peak import losses
 from tracegraph.queries.shapes.peak.job import Job
 
 KNOWN_ENOUGH = 0.9
 """Where FLOPs are known of less than this share of the computing time, 0..1, their sum is a least value."""
+
+WAITS_INSIDE = "Waits for other ranks are inside, which one file cannot tell: give the files of all ranks."
+UNSEEN = (
+    "What goes on meanwhile is not in the file: record the CPU's activities, with_stack=True, too, and begin "
+    "before the work does."
+)
 
 
 @dataclass(frozen=True)
@@ -46,7 +53,7 @@ def lacking(facts: Facts) -> Iterator[str]:
     """Yield a sentence for each thing that is missing or must be known to read the shares."""
     yield from _of_flops(facts)
     if facts.model_flops is not None and facts.peak is None:
-        yield _of_peak(facts)
+        yield _of_peak(facts.device, facts.dtype)
     if facts.by_model:
         yield from _of_model(facts)
     elif facts.counted_flops is not None and (facts.known_share or 0) < KNOWN_ENOUGH:
@@ -69,12 +76,38 @@ def _of_flops(facts: Facts) -> Iterator[str]:
         )
 
 
-def _of_peak(facts: Facts) -> str:
-    if facts.device is None:
+def lacking_of_losses(
+    device: str | None, unrated: Iterable[str | None], *, is_known: bool, is_alone: bool
+) -> dict[str, str]:
+    """Tell what is missing of parts of a rank's time, or must be known to read them, by part.
+
+    Parameters
+    ----------
+    unrated
+        The types of its products whose peak is not known.
+    is_known
+        Whether the FLOPs of any product are.
+    is_alone
+        Whether the run has one file, whose communication may wait for ranks that are not here.
+    """
+    found = {losses.UNRECORDED: UNSEEN}
+    if not is_known:
+        found[losses.OTHER_COMPUTING] = (
+            "Products may be inside, as the FLOPs of none are known: record operators with "
+            "record_shapes=True, which tells nothing of CUDA graphs."
+        )
+    if is_alone:
+        found[losses.TRANSFER] = WAITS_INSIDE
+    found.update((losses.UNRATED, _of_peak(device, dtype)) for dtype in unrated)
+    return found
+
+
+def _of_peak(device: str | None, dtype: str | None) -> str:
+    if device is None:
         return "The file does not name the GPU, so its peak is not known: give --device or --peak."
-    if facts.dtype is None:
+    if dtype is None:
         return "The file does not tell in which type products compute, so the peak is not known: give --peak."
-    return f"The peak of {facts.device} for {facts.dtype} is not known here: give --peak, in TFLOP/s."
+    return f"The peak of {device} for {dtype} is not known here: give --peak, in TFLOP/s."
 
 
 def _of_model(facts: Facts) -> Iterator[str]:

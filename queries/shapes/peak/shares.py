@@ -12,6 +12,7 @@ from tracegraph.queries.shapes.category_roles import of_role
 from tracegraph.queries.shapes.derived_query import Values
 from tracegraph.queries.shapes.peak import losses
 from tracegraph.queries.shapes.peak.job import stated_job
+from tracegraph.queries.shapes.peak.lacking import lacking_of_losses
 from tracegraph.queries.shapes.peak.products import Devices, device_numbers, devices_of, run_again
 from tracegraph.queries.shapes.peak.step_windows import step_windows
 from tracegraph.queries.shapes.peak.time_sums import Ints, Union, nothing, open_beyond, unfolded
@@ -31,6 +32,7 @@ LOSS_COLUMNS = (
     Column("evidence", "STRING", True, "`recorded` or `inferred`; null where no cause is known"),
     Column("confidence", "FLOAT", True, "of idle time: how sure its causes are, 0..1, by their time"),
     Column("window_ns", "INTEGER", False, "length of the step's window, ns"),
+    Column("lacks", "STRING", True, "what must be known to read it, or what to give or record"),
 )
 """Columns of `peak_losses`."""
 _RECORDED, _INFERRED = EVIDENCE
@@ -51,12 +53,15 @@ class _Rank:
         Of useful products and of those that run once more: begin, ns, and what each would take, ns.
     evidence, confidence
         Of parts of idle time.
+    lacks
+        What must be known to read a part, or what to give or record.
     """
 
     spans: Mapping[str, Spans]
     at_peak: Mapping[str, tuple[Ints, "np.ndarray[Any, np.dtype[np.float64]]"]]
     evidence: Mapping[str, str]
     confidence: Mapping[str, float]
+    lacks: Mapping[str, str]
 
 
 def peak_losses(
@@ -79,8 +84,8 @@ def peak_losses(
     rows: list[dict[str, Any]] = []
     for rank, own in windows.groupby("rank"):
         of_rank = [frame[frame["rank"].eq(rank)] for frame in (work, causes, calls)]
-        found = _read(int(str(rank)), devices, *of_rank)
         alone = len(files) == 1
+        found = _read(int(str(rank)), devices, *of_rank, is_alone=alone)
         rows += _rows(found, own, is_alone=alone)
     return pd.DataFrame(rows, columns=[column.name for column in LOSS_COLUMNS])
 
@@ -100,7 +105,15 @@ def idle_losses(idle: pd.DataFrame) -> "pd.Series[Any]":
     return found
 
 
-def _read(rank: int, devices: Devices, work: pd.DataFrame, idle: pd.DataFrame, calls: pd.DataFrame) -> _Rank:
+def _read(
+    rank: int,
+    devices: Devices,
+    work: pd.DataFrame,
+    idle: pd.DataFrame,
+    calls: pd.DataFrame,
+    *,
+    is_alone: bool,
+) -> _Rank:
     numbers = device_numbers(work["device"])
     peaks = {one: devices.peak_of_rank(rank, numbers, one) for one in {*work["dtype"], *calls["dtype"]}}
     rated = work["dtype"].map(lambda one: peaks[one] is not None).astype(bool)
@@ -122,7 +135,15 @@ def _read(rank: int, devices: Devices, work: pd.DataFrame, idle: pd.DataFrame, c
     at_peak = {
         name: _at_peak(calls[calls["again"].eq(name == losses.RECOMPUTATION)], peaks) for name in _SPLIT[:2]
     }
-    return _Rank(spans, at_peak, {k: v[0] for k, v in told.items()}, {k: v[1] for k, v in told.items()})
+    unrated = [one for one in peaks if peaks[one] is None and isinstance(one, str)]
+    name = devices.name_of(rank, next(iter(numbers), None))
+    return _Rank(
+        spans,
+        at_peak,
+        {k: v[0] for k, v in told.items()},
+        {k: v[1] for k, v in told.items()},
+        lacking_of_losses(name, unrated, is_known=len(calls) > 0, is_alone=is_alone),
+    )
 
 
 def _spans(rows: pd.DataFrame) -> Spans:
@@ -167,6 +188,7 @@ def _rows(found: _Rank, windows: pd.DataFrame, *, is_alone: bool) -> Iterator[di
                     "evidence": _evidence(found, loss, is_alone=is_alone),
                     "confidence": found.confidence.get(loss.name),
                     "window_ns": int(end[place] - start[place]),
+                    "lacks": found.lacks.get(loss.name),
                 }
 
 
