@@ -11,8 +11,8 @@ from tracegraph.ingest.causal.graph.segments import WAIT, WORK
 from tracegraph.ingest.what_if.changes.change import Change
 from tracegraph.ingest.what_if.fixes.fix import Candidate, Fix, Scene, escaped
 from tracegraph.ingest.what_if.graph.graph import Calls, ReplayGraph
+from tracegraph.vocabulary.canonical_names import without_address
 from tracegraph.vocabulary.categories import Role
-from tracegraph.vocabulary.common_names import without_address
 
 # The length of a first call in ns (100 ms) and how many times the next longest it takes, at least; and how
 # many calls are tried at most.

@@ -12,8 +12,8 @@ from tracegraph.ingest.what_if.changes.change import Change
 from tracegraph.ingest.what_if.graph.graph import ReplayGraph
 from tracegraph.ingest.what_if.graph.subtrees import held_by
 from tracegraph.ingest.what_if.predictions.predict import Predictor, predictor_of
+from tracegraph.vocabulary.canonical_names import common_name
 from tracegraph.vocabulary.categories import GAP, Role, has_role
-from tracegraph.vocabulary.common_names import common_name
 from tracegraph.vocabulary.gaps import GAP_NAMES, NOT_IN_FILE, NOT_RUNNING, UNKNOWN, UNTRACED_CPU
 from tracegraph.vocabulary.python_frames import MODULE, SCRIPT, is_library
 from tracegraph.vocabulary.step_names import STEP_PREFIX
