@@ -23,7 +23,7 @@ from tracegraph.ingest.causal.graph.model import Model
 from tracegraph.ingest.causal.graph.other_assumptions import find_alternatives
 from tracegraph.ingest.causal.rules import EVIDENCE
 from tracegraph.ingest.companion_runs import attach_files, now
-from tracegraph.ingest.findings import Integrity
+from tracegraph.ingest.integrity_findings import Integrity
 from tracegraph.ingest.measures.measures import Measures, measure
 from tracegraph.ingest.operations.stragglers import find_stragglers
 from tracegraph.ingest.options import DEFAULT_OPTIONS, IngestOptions

@@ -8,8 +8,8 @@ from tracegraph.ingest.causal.events.lane_times import Keys
 from tracegraph.ingest.causal.graph.model import RankModel
 from tracegraph.ingest.causal.graph.solution import Solution
 from tracegraph.ingest.causal.launches.recording_holes import working_calls
-from tracegraph.ingest.findings import Integrity, percent
 from tracegraph.ingest.integrity.unrecorded_path import lost_share
+from tracegraph.ingest.integrity_findings import Integrity, percent
 from tracegraph.vocabulary.categories import Role
 from tracegraph.vocabulary.iterations import ITERATION
 from tracegraph.vocabulary.mechanisms import MECHANISMS

@@ -19,8 +19,8 @@ import pyarrow.compute as pc
 from tracegraph.ingest.arrays import Flags, Ints, shifted
 from tracegraph.ingest.causal.events.events import NONE, Events
 from tracegraph.ingest.causal.graph.model import RankModel
-from tracegraph.ingest.findings import Integrity
 from tracegraph.ingest.flops.counting import count_work, with_work
+from tracegraph.ingest.integrity_findings import Integrity
 from tracegraph.ingest.trace import TraceFile
 from tracegraph.store.tables import GraphTables
 from tracegraph.vocabulary.categories import Role

@@ -11,7 +11,7 @@ from isal import igzip, isal_zlib
 
 from tracegraph.base.errors import InputError
 from tracegraph.base.malloc_settings import give_back_memory
-from tracegraph.ingest.findings import Integrity
+from tracegraph.ingest.integrity_findings import Integrity
 from tracegraph.ingest.limits import Limits
 
 Content = memoryview

@@ -15,7 +15,7 @@ from tracegraph.ingest.causal.events.events import NONE
 from tracegraph.ingest.causal.graph.path_rows import path_rows
 from tracegraph.ingest.causal.graph.segments import WAIT
 from tracegraph.ingest.causal.rules.edges import GAP_OF_MECHANISM
-from tracegraph.ingest.findings import Finding
+from tracegraph.ingest.integrity_findings import Finding
 from tracegraph.ingest.ranks.agreement import agree
 from tracegraph.ingest.ranks.clocks import RankClock, fit_clock
 from tracegraph.ingest.ranks.communication_kinds import find_kind

@@ -14,7 +14,7 @@ from tracegraph.ingest.causal.clock.pairs import Pairs, launch_pairs, wait_pairs
 from tracegraph.ingest.causal.events.events import Events
 from tracegraph.ingest.causal.launches.awaited_work import HostWaits
 from tracegraph.ingest.causal.launches.launches import USUAL_LATE_LAUNCH_NS, USUAL_LAUNCH_NS, Launches
-from tracegraph.ingest.findings import Integrity
+from tracegraph.ingest.integrity_findings import Integrity
 
 _NEAR_NS = 5_000.0
 """How far above an edge a lag may lie to support it: its support falls from 1 at the edge to 0 here."""
