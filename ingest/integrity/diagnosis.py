@@ -18,7 +18,8 @@ from tracegraph.vocabulary.mechanisms import CODE, HAND_OVER, RESUME, STREAM_WAI
 from tracegraph.vocabulary.step_names import STEP_PREFIX
 
 _EMPTY_SHARE = 0.5
-"""A window that is empty for a larger share in one stretch rather has wrong times than a long wait."""
+"""A window that is empty for a larger share in one stretch rather has wrong times than a long wait. A half:
+then a pause is longer than all that was recorded."""
 
 
 def diagnose(model: RankModel, integrity: Integrity) -> None:

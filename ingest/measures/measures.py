@@ -30,6 +30,7 @@ _BY_NAME, _BY_ORDER, _BY_COUNT = 0.95, 0.9, 0.7
 """Confidence (0..1) of pairs by names, by order in a file of one device, and by counts of launches.
 
 By counts: of several devices, each is the one on which a thread launched as many kernels as it has ranges.
+All three are estimates: no file states which range belongs to which kernel.
 """
 COUNTER_COLUMNS = pa.schema(
     [

@@ -17,7 +17,8 @@ from tracegraph.vocabulary.mechanisms import LAUNCH
 UNSURE_NS = 5_000
 """By how much a launch whose moment is a guess gives way to causes that are known."""
 _CONFIDENCE = 0.7
-"""The confidence of a launch without a row, whose thread and moment are inferred."""
+"""The confidence of a launch without a row, whose thread and moment are inferred. An estimate: simulations
+have too few of them to tell (benchmarks/results/calibration.md)."""
 
 
 def lost_calls(context: Context, _: Found) -> Found:
