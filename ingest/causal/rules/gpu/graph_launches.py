@@ -25,7 +25,8 @@ _OWN, _ANY = 0.8, 0.1
 are estimates: in simulations the confidences that follow from them are no higher than the share that is true
 (docs/accuracy.md)."""
 _LOW = 0.05
-"""The quantile of launch latencies that is taken for the usual one."""
+"""The quantile of launch latencies that is taken for the usual one. Low, since waits only lengthen it, as in
+`launches`."""
 
 
 def find_surroundings(events: Events, streams: Streams, graphs: Graphs, inside: Flags, known: Edges) -> Pairs:

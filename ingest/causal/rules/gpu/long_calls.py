@@ -15,7 +15,8 @@ _TIMES_USUAL, _SHORTEST_NS = 10, 100_000
 µs is where the rules begin to look for waits. Ten was chosen by eye, above what calls of one name differ by:
 recorded launches of kernels take 3 to 10 µs in the median and 6 to 36 µs at the 99 % quantile."""
 _FEWEST = 5
-"""A name has a usual length if it has this many events."""
+"""A name has a usual length if it has this many events. Chosen by eye: the median of fewer may be that of the
+calls that waited."""
 _BUSY = 0.5
 """In which share of the rest the GPU must be busy: an idle GPU is not what a call waits for. A half is the
 majority of the rest."""
