@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from tracegraph.base.errors import InputError
-from tracegraph.ingest.findings import Integrity
+from tracegraph.ingest.integrity_findings import Integrity
 from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
 from tracegraph.ingest.readers.chrome_text import Batch, ChromeDocument, RawEntry, lossy
 from tracegraph.ingest.readers.registry import FORMATS, format_of

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, replace
 
 from tracegraph.base.errors import InputError
 from tracegraph.base.progress import Progress, silent
-from tracegraph.ingest.findings import Finding, Integrity
+from tracegraph.ingest.integrity_findings import Finding, Integrity
 from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
 from tracegraph.ingest.options import IngestOptions
 from tracegraph.ingest.ranks.agreement import agree, placed_ranks

@@ -14,16 +14,16 @@ from typing import TypeVar
 
 import pyarrow as pa
 
-from tracegraph.base.column_memory import reuse_dropped_columns
+from tracegraph.base.malloc_settings import reuse_dropped_columns
 from tracegraph.base.parallel import beside
 from tracegraph.base.progress import Progress
 from tracegraph.ingest.causal.events.step_marks import refuse_unmarked
 from tracegraph.ingest.causal.graph.allocations import Allocations, find_allocations
-from tracegraph.ingest.causal.graph.alternatives import find_alternatives
 from tracegraph.ingest.causal.graph.model import Model
+from tracegraph.ingest.causal.graph.other_assumptions import find_alternatives
 from tracegraph.ingest.causal.rules import EVIDENCE
 from tracegraph.ingest.companion_runs import attach_files, now
-from tracegraph.ingest.findings import Integrity
+from tracegraph.ingest.integrity_findings import Integrity
 from tracegraph.ingest.measures.measures import Measures, measure
 from tracegraph.ingest.operations.stragglers import find_stragglers
 from tracegraph.ingest.options import DEFAULT_OPTIONS, IngestOptions

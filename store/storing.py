@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, nullcontext
 
-from tracegraph.base.column_memory import give_back_memory
 from tracegraph.base.errors import InputError
 from tracegraph.base.locks import lock, try_lock, waiting_lock
+from tracegraph.base.malloc_settings import give_back_memory
 from tracegraph.base.progress import Progress, silent
 from tracegraph.store.connection import Database
 from tracegraph.store.connection_settings import ConnectionSettings

@@ -9,8 +9,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tracegraph.base.column_memory import give_back_memory
 from tracegraph.base.errors import StoreError
+from tracegraph.base.malloc_settings import give_back_memory
 
 
 class TableFolder(MutableMapping[str, pa.Table]):

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 
-from tracegraph.ingest.findings import Finding, Integrity
+from tracegraph.ingest.integrity_findings import Finding, Integrity
 from tracegraph.ingest.readers import read_trace
 from tracegraph.ingest.trace import TraceFile
 from tracegraph.vocabulary.integrity_codes import CODES

@@ -1,7 +1,8 @@
 """The vocabulary of what bounds a run: resources, each of which may cost no time, and floors."""
 
 LEAST_GAIN = 0.01
-"""A fix is reported only if it gains at least this share of the run, 0..1."""
+"""A fix is reported only if it gains at least this share of the run, 0..1. Predictions are held to be right
+within 1 % of the run in simulations (docs/accuracy.md): a smaller gain may be none."""
 
 HOST, GPU, TRANSFERS, LOADING = "host work", "GPU computing", "transfers", "data loading"
 WAITS, LAUNCHING, THREADS = "waits for the GPU", "launching", "other threads"

@@ -11,8 +11,8 @@ import pandas as pd
 from tracegraph.base.errors import InputError
 from tracegraph.ingest.text_columns import read_texts, with_role
 from tracegraph.store.tables import GraphTables
+from tracegraph.vocabulary.canonical_names import common_name, without_address
 from tracegraph.vocabulary.categories import NOT_IN_LANES
-from tracegraph.vocabulary.common_names import common_name, without_address
 from tracegraph.vocabulary.step_names import STEP_PREFIX, counted_as
 from tracegraph.workbench.diff.significance import welch
 

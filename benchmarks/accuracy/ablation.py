@@ -28,7 +28,7 @@ from tracegraph.ingest.causal.rules.edges import Found
 from tracegraph.ingest.causal.rules.gpu.invocation import invocation
 from tracegraph.ingest.causal.rules.gpu.stream_waits import stream_waits
 from tracegraph.ingest.causal.rules.gpu.synchronization import synchronization
-from tracegraph.ingest.findings import Integrity
+from tracegraph.ingest.integrity_findings import Integrity
 
 CLOCK_ERROR_NS = -30_000
 """By how much the GPU's rows are moved to judge the correction of clocks."""

@@ -23,7 +23,7 @@ from benchmarks.accuracy.nsight_tables import (
 from benchmarks.accuracy.paths import Answer, answer_of
 from benchmarks.accuracy.sets import JITTER, Oracle, OracleSet, read_json
 from benchmarks.accuracy.verdict import Verdict, in_processes, judge_set
-from tracegraph.ingest.findings import Integrity
+from tracegraph.ingest.integrity_findings import Integrity
 from tracegraph.ingest.readers import read_trace
 from tracegraph.vocabulary.categories import GPU_WORK, Role, has_role
 

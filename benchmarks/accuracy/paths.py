@@ -17,8 +17,8 @@ from tracegraph.ingest.causal.events.events import Events
 from tracegraph.ingest.causal.events.lanes import Lanes
 from tracegraph.ingest.causal.graph.model import Model, build_model
 from tracegraph.ingest.causal.graph.path_rows import path_rows
-from tracegraph.ingest.findings import Integrity
 from tracegraph.ingest.integrity.diagnosis import diagnose
+from tracegraph.ingest.integrity_findings import Integrity
 from tracegraph.ingest.readers import read_trace
 from tracegraph.ingest.trace import TraceFile
 from tracegraph.ingest.what_if.predictions.what_next import find_what_next

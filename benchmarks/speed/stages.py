@@ -18,9 +18,9 @@ from tracegraph.base.errors import InputError
 from tracegraph.base.progress import silent
 from tracegraph.cli.main import main as tracegraph
 from tracegraph.ingest.causal.events.event_arrays import read_events
-from tracegraph.ingest.causal.graph.alternatives import find_alternatives
 from tracegraph.ingest.causal.graph.model import Model
-from tracegraph.ingest.findings import Integrity
+from tracegraph.ingest.causal.graph.other_assumptions import find_alternatives
+from tracegraph.ingest.integrity_findings import Integrity
 from tracegraph.ingest.ranks.rank_part import build_checked
 from tracegraph.ingest.readers import read_trace
 from tracegraph.ingest.tables.graph import RunFacts, add_run, build_graph

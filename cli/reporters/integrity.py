@@ -9,8 +9,8 @@ from rich.table import Table
 from rich.text import Text
 
 from tracegraph.base.errors import InputError
-from tracegraph.ingest.findings import Finding
 from tracegraph.ingest.inspection import Inspection, JobInspection
+from tracegraph.ingest.integrity_findings import Finding
 from tracegraph.vocabulary.integrity_codes import DOUBTFUL
 from tracegraph.workbench.text.text import format_ns, format_share, label, plural, visible
 

@@ -9,7 +9,7 @@ from tracegraph.ingest.companions.memory.companions import SNAPSHOTS, TIMELINES
 from tracegraph.ingest.companions.memory.timeline_file import is_timeline
 from tracegraph.ingest.companions.nccl_log import NCCL_LOG
 from tracegraph.ingest.companions.nccl_tests import NCCL_TESTS
-from tracegraph.ingest.findings import Integrity
+from tracegraph.ingest.integrity_findings import Integrity
 from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
 from tracegraph.ingest.readers.source_file import DATABASE, HEAD_BYTES, open_source
 from tracegraph.ingest.readers.unpacking import begins_with

@@ -9,8 +9,8 @@ import pyarrow.compute as pc
 from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.causal.events.window import Window
 from tracegraph.ingest.causal.graph.model import RankModel
-from tracegraph.ingest.findings import Finding, Integrity
 from tracegraph.ingest.health.gpu_idle import IdleTime, find_idle_time
+from tracegraph.ingest.integrity_findings import Finding, Integrity
 from tracegraph.ingest.intervals import Spans, covered, ungrouped, union_length, without_overlaps
 from tracegraph.ingest.options import IngestOptions
 from tracegraph.ingest.ranks.members import Member, find_members

@@ -9,16 +9,17 @@ from tracegraph.ingest.arrays import Ints
 from tracegraph.ingest.causal.events.events import NONE, is_call_named
 from tracegraph.ingest.causal.events.step_marks import suggest_marker
 from tracegraph.ingest.causal.graph.model import RankModel
-from tracegraph.ingest.findings import Integrity, percent
-from tracegraph.ingest.integrity.missing import diagnose_missing, length_of, place_of
+from tracegraph.ingest.integrity.incomplete_recording import diagnose_missing, length_of, place_of
 from tracegraph.ingest.integrity.unrecorded_path import diagnose_path
+from tracegraph.ingest.integrity_findings import Integrity, percent
 from tracegraph.ingest.intervals import pauses
 from tracegraph.vocabulary.categories import Role, names_of
 from tracegraph.vocabulary.mechanisms import CODE, HAND_OVER, RESUME, STREAM_WAIT_EVENT
 from tracegraph.vocabulary.step_names import STEP_PREFIX
 
 _EMPTY_SHARE = 0.5
-"""A window that is empty for a larger share in one stretch rather has wrong times than a long wait."""
+"""A window that is empty for a larger share in one stretch rather has wrong times than a long wait. A half:
+then a pause is longer than all that was recorded."""
 
 
 def diagnose(model: RankModel, integrity: Integrity) -> None:

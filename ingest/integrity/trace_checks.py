@@ -9,9 +9,9 @@ import pyarrow.compute as pc
 
 from tracegraph.ingest.arrays import Flags
 from tracegraph.ingest.causal.events.external_ids import joined_by_external_id
-from tracegraph.ingest.findings import Integrity, percent
-from tracegraph.ingest.frames import whole_frame
+from tracegraph.ingest.data_frames import whole_frame
 from tracegraph.ingest.integrity.device_rows import of_devices, on_named_lanes
+from tracegraph.ingest.integrity_findings import Integrity, percent
 from tracegraph.ingest.microseconds import EXACT_FLOAT_US
 from tracegraph.ingest.text_columns import distinct_pairs, read_texts, with_role
 from tracegraph.ingest.trace import TraceFile

@@ -4,10 +4,12 @@ import numpy as np
 
 from tracegraph.ingest.causal.graph.path_rows import Stretches, find_stretches
 from tracegraph.ingest.causal.graph.solution import Solution
-from tracegraph.ingest.findings import Integrity, percent
+from tracegraph.ingest.integrity_findings import Integrity, percent
 from tracegraph.vocabulary.gaps import GAP_CODE, GAP_NAMES, LOST_WORK, NOT_IN_FILE, UNKNOWN
 
-# Shares (0..1) of the path from which such gaps are a warning, and from which they are an error.
+# Shares (0..1) of the path from which such gaps are a warning, and from which they are an error. Half is a
+# majority; 5 % is the threshold of the rules about what a file lacks (`missing-work`, `unknown-gaps`), chosen
+# by eye.
 _MUCH, _MOST = 0.05, 0.5
 _CONCERNED = (*NOT_IN_FILE, UNKNOWN)
 

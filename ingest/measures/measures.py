@@ -19,8 +19,8 @@ import pyarrow.compute as pc
 from tracegraph.ingest.arrays import Flags, Ints, shifted
 from tracegraph.ingest.causal.events.events import NONE, Events
 from tracegraph.ingest.causal.graph.model import RankModel
-from tracegraph.ingest.findings import Integrity
 from tracegraph.ingest.flops.counting import count_work, with_work
+from tracegraph.ingest.integrity_findings import Integrity
 from tracegraph.ingest.trace import TraceFile
 from tracegraph.store.tables import GraphTables
 from tracegraph.vocabulary.categories import Role
@@ -30,6 +30,7 @@ _BY_NAME, _BY_ORDER, _BY_COUNT = 0.95, 0.9, 0.7
 """Confidence (0..1) of pairs by names, by order in a file of one device, and by counts of launches.
 
 By counts: of several devices, each is the one on which a thread launched as many kernels as it has ranges.
+All three are estimates: no file states which range belongs to which kernel.
 """
 COUNTER_COLUMNS = pa.schema(
     [

@@ -20,7 +20,8 @@ from tracegraph.vocabulary.operation_types import counted_as
 JOB, TYPE, DATA_RANK, STAGE, WORKER = "job", "optype", "dp_rank", "stage", "worker"
 """What slowdown is told of: all operations, and those of a type, data-parallel rank, stage or worker."""
 _WORST = 0.03
-"""The share of the workers that M_W takes for the worst, at least one."""
+"""The share of the workers that M_W takes for the worst, at least one. That is the published model's share
+(docs/operations.md)."""
 _MOST_GAINS = 32
 """For how many workers a replay says what they cost, the worst first: it takes up to .1 s each."""
 

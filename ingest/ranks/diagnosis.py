@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from statistics import median
 
-from tracegraph.ingest.findings import Finding, Integrity
 from tracegraph.ingest.integrity.unrecorded_path import diagnose_path
+from tracegraph.ingest.integrity_findings import Finding, Integrity
 from tracegraph.ingest.ranks.agreement import missing_ranks, world_size
 from tracegraph.ingest.ranks.job import Job
 from tracegraph.ingest.ranks.rank_part import Part

@@ -11,11 +11,14 @@ from tracegraph.ingest.arrays import Ints
 from tracegraph.ingest.ranks.members import Member
 
 _FEWEST, _TIMES_NEARER = 4, 4.0
-"""Operations that a shift needs, and by how many times its spread must be below the next best one."""
+"""Operations that a shift needs, and by how many times its spread must be below the next best one. Chosen by
+eye: the ends of two or three operations may agree by chance at a wrong shift; a larger factor would leave
+more files unmatched."""
 _MOST_PLACES = 1 << 24
 """Comparisons (shifts times operations) up to which shifts are tried; they are held in memory at once."""
 _BY_TIME, _BY_ORDER, _BY_ORDER_OF_GROUP = 0.6, 0.8, 0.9
-"""Confidence (0..1) of a match without ids: by ends, by order, by order in a group that files name."""
+"""Confidence (0..1) of a match without ids: by ends, by order, by order in a group that files name. All three
+are estimates, in the order of how much of a match the files state."""
 _DIFFERENT = "the ranks recorded different numbers of them, which nothing else tells apart"
 _RECORDED_BY_SOME = "some of the ranks did not record them"
 Key = tuple[object, ...]

@@ -12,7 +12,7 @@ from tracegraph.ingest.arrays import Ints
 from tracegraph.ingest.causal.events.events import NONE
 from tracegraph.ingest.causal.graph.model import RankModel
 from tracegraph.ingest.causal.rules.threads.collectives import cpu_collectives
-from tracegraph.ingest.ranks.kinds import find_kind, is_communication
+from tracegraph.ingest.ranks.communication_kinds import find_kind, is_communication
 from tracegraph.ingest.ranks.message_sizes import message_bytes, sent_bytes, shaped_bytes, stated_bytes
 from tracegraph.vocabulary.categories import Role
 from tracegraph.vocabulary.collectives import ON_THREADS, stated_kind

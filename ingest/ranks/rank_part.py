@@ -14,9 +14,9 @@ from tracegraph.ingest.causal.graph.model import RankModel, build_model
 from tracegraph.ingest.causal.rules.context import Scene
 from tracegraph.ingest.causal.rules.edges import Found
 from tracegraph.ingest.causal.rules.stated import read_stated
-from tracegraph.ingest.findings import Integrity
 from tracegraph.ingest.flops.counting import WORK_COLUMNS
 from tracegraph.ingest.integrity.diagnosis import diagnose
+from tracegraph.ingest.integrity_findings import Integrity
 from tracegraph.ingest.measures.measures import Measures, measure
 from tracegraph.ingest.options import DEFAULT_OPTIONS, IngestOptions
 from tracegraph.ingest.ranks.communication import COMMUNICATION_COLUMNS, with_communication

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from queue import SimpleQueue
 from typing import BinaryIO, Protocol, TypeVar
 
-from tracegraph.base.column_memory import give_back_memory, reuse_dropped_columns
+from tracegraph.base.malloc_settings import give_back_memory, reuse_dropped_columns
 from tracegraph.ingest.options import IngestOptions
 from tracegraph.ingest.ranks.pipe_objects import receive, send
 from tracegraph.ingest.ranks.rank_part import Part, read_all_parts

@@ -7,8 +7,8 @@ from pathlib import Path
 import pandas as pd
 
 from tracegraph.base.errors import InputError
-from tracegraph.ingest.findings import Integrity
 from tracegraph.ingest.integrity.trace_checks import check_trace
+from tracegraph.ingest.integrity_findings import Integrity
 from tracegraph.ingest.readers.paused_collection import collection_paused
 from tracegraph.ingest.readers.registry import format_of
 from tracegraph.ingest.readers.source_file import open_source

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.causal.events.events import NONE
-from tracegraph.ingest.findings import Integrity
+from tracegraph.ingest.integrity_findings import Integrity
 from tracegraph.ingest.readers.usable_rows import LARGEST_NS, find_unusable
 from tracegraph.ingest.text_columns import TextColumn, text_column
 from tracegraph.ingest.trace import EVENT_NUMBERS, EVENT_SCHEMA, table_in

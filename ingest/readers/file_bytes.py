@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 from tracegraph.base.errors import InputError
-from tracegraph.ingest.findings import Integrity
+from tracegraph.ingest.integrity_findings import Integrity
 from tracegraph.ingest.limits import Limits
 from tracegraph.ingest.readers.unpacking import Content, new_content
 

@@ -7,7 +7,7 @@ import msgspec
 from msgspec import Raw
 
 from tracegraph.base.errors import InputError
-from tracegraph.ingest.findings import Integrity
+from tracegraph.ingest.integrity_findings import Integrity
 from tracegraph.ingest.microseconds import literal_of_ns
 from tracegraph.ingest.readers.chrome_text import ChromeText
 from tracegraph.ingest.readers.source_file import SourceFile

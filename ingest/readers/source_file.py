@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tracegraph.base.errors import InputError
-from tracegraph.ingest.findings import Integrity
+from tracegraph.ingest.integrity_findings import Integrity
 from tracegraph.ingest.limits import Limits
 from tracegraph.ingest.readers.file_bytes import read_bytes
 from tracegraph.ingest.readers.foreign_files import refuse_name

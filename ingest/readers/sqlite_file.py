@@ -16,7 +16,7 @@ import numpy as np
 from tracegraph.base.errors import InputError
 from tracegraph.ingest.arrays import Ints
 from tracegraph.ingest.causal.events.events import NONE
-from tracegraph.ingest.findings import Integrity
+from tracegraph.ingest.integrity_findings import Integrity
 from tracegraph.ingest.limits import Limits
 from tracegraph.ingest.readers.foreign_json import EXPORT, RECORD
 from tracegraph.ingest.readers.growing_columns import GrowingTexts

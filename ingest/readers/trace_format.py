@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import BinaryIO
 
 from tracegraph.base.errors import InputError
-from tracegraph.ingest.findings import Integrity
+from tracegraph.ingest.integrity_findings import Integrity
 from tracegraph.ingest.readers.chrome_text import ChromeDocument, ChromeText
 from tracegraph.ingest.readers.source_file import SourceFile
 from tracegraph.ingest.trace import TraceFile

@@ -9,9 +9,9 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 from isal import igzip, isal_zlib
 
-from tracegraph.base.column_memory import give_back_memory
 from tracegraph.base.errors import InputError
-from tracegraph.ingest.findings import Integrity
+from tracegraph.base.malloc_settings import give_back_memory
+from tracegraph.ingest.integrity_findings import Integrity
 from tracegraph.ingest.limits import Limits
 
 Content = memoryview

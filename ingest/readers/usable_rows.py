@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tracegraph.ingest.arrays import Flags, Ints
-from tracegraph.ingest.findings import percent
+from tracegraph.ingest.integrity_findings import percent
 
 MAX_SPAN_NS = 30 * 24 * 3600 * 10**9
 """A longer duration, or distance from the median start, is a broken clock, not a trace: one month."""

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from tracegraph.base.errors import InputError
-from tracegraph.ingest.findings import Integrity
+from tracegraph.ingest.integrity_findings import Integrity
 from tracegraph.ingest.limits import Limits
 from tracegraph.ingest.sources.remote import open_remote, open_stream, other_host, refusal
 from tracegraph.ingest.sources.source import Source, Url

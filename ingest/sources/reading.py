@@ -10,8 +10,8 @@ import pyarrow.compute as pc
 
 from tracegraph.base.errors import InputError
 from tracegraph.ingest.arrays import Flags
-from tracegraph.ingest.findings import Integrity
 from tracegraph.ingest.integrity.trace_checks import check_trace
+from tracegraph.ingest.integrity_findings import Integrity
 from tracegraph.ingest.readers import read_parts_unchecked
 from tracegraph.ingest.readers.foreign_files import refuse_name
 from tracegraph.ingest.sources.fetch import local_copy

@@ -11,7 +11,7 @@ from tracegraph.ingest.causal.graph.meetings import Meetings
 from tracegraph.ingest.causal.graph.segments import WORK
 from tracegraph.ingest.causal.graph.solution import Solution
 from tracegraph.ingest.intervals import Spans, covered, ended_before
-from tracegraph.ingest.ranks.kinds import is_communication
+from tracegraph.ingest.ranks.communication_kinds import is_communication
 from tracegraph.ingest.tables.columns import Columns, label_column, make_table, nullable
 from tracegraph.ingest.text_columns import arrow_texts
 from tracegraph.store.schema import node_labels, schema

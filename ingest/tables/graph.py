@@ -15,7 +15,7 @@ from tracegraph.ingest.causal.graph.path_rows import path_table
 from tracegraph.ingest.causal.graph.segments import WORK
 from tracegraph.ingest.causal.graph.solution import Solution
 from tracegraph.ingest.causal.graph.stack_frames import find_frames
-from tracegraph.ingest.findings import Integrity
+from tracegraph.ingest.integrity_findings import Integrity
 from tracegraph.ingest.measures.measures import Measures, measure
 from tracegraph.ingest.ranks.communication import with_communication
 from tracegraph.ingest.ranks.members import find_members

@@ -17,7 +17,7 @@
 
 // @include gpu_work
 WITH e.rank AS rank, e.kernel_type AS kernel_type, [n IN [e.type_busy_ns, e.busy_without_memory_ns] |
-    // @include inside
+    // @include clipped_stretch
   ] AS added
 WITH rank, sum(added[1]) AS either_ns,
   sum(CASE kernel_type WHEN 'computation' THEN added[0] ELSE 0 END) AS compute_ns,

@@ -15,7 +15,7 @@
 WITH e.rank AS rank, e.kernel_type AS kernel_type, [n IN [
     e.busy_ns, e.type_busy_ns, e.busy_without_computation_ns, e.busy_without_communication_ns,
     e.busy_without_memory_ns] |
-    // @include inside
+    // @include clipped_stretch
   ] AS added
 // a, b, c: computation, communication, memory; two letters: time in which one or the other runs.
 WITH rank, sum(added[0]) AS abc, sum(added[2]) AS bc, sum(added[3]) AS ac, sum(added[4]) AS ab,

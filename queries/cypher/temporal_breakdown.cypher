@@ -25,7 +25,7 @@ WITH e.rank AS rank, e.kernel_type AS kernel_type, e.lane AS lane,
   CASE WHEN e.start_ns < $start_ns THEN $start_ns ELSE e.start_ns END AS first_ns,
   CASE WHEN e.end_ns > $end_ns THEN $end_ns ELSE e.end_ns END AS last_ns,
   [n IN [e.busy_ns, e.type_busy_ns] |
-    // @include inside
+    // @include clipped_stretch
   ] AS added
 WITH rank, kernel_type, lane, min(first_ns) AS first_ns, max(last_ns) AS last_ns, sum(added[0]) AS busy_ns,
   sum(added[1]) AS type_ns

@@ -8,8 +8,8 @@ import pandas as pd
 
 from tracegraph.queries.module import Column
 from tracegraph.queries.shapes.call_tree import call_tree
+from tracegraph.vocabulary.canonical_names import common_name
 from tracegraph.vocabulary.categories import GAP, Role, has_role
-from tracegraph.vocabulary.common_names import common_name
 from tracegraph.vocabulary.gaps import OUTSIDE_RECORDING
 from tracegraph.vocabulary.python_frames import is_library
 from tracegraph.vocabulary.step_names import STEP_PREFIX

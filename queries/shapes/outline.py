@@ -26,11 +26,14 @@ OUTLINE_COLUMNS = (
 )
 """Columns of `path_outline`."""
 LEAST_SHARE = 0.02
-"""Frames with less than this share of the path are left out."""
+"""Frames with less than this share of the path are left out. 2 % is the least share of a name in `potential`,
+too; more rows would be listed with less, and with more the sum of several small frames would be left out."""
 MOST_ROWS = 20
 """The most frames that are listed."""
 _NEARLY_ALL = 0.95
-"""A frame with at least this share of its parent's time is the next one of its chain."""
+"""A frame with at least this share of its parent's time is the next one of its chain. Chosen by eye: a lower
+one would skip frames with time of their own, a higher one list wrappers that only add the cost of recording
+them."""
 
 
 @dataclass

@@ -6,8 +6,8 @@ from typing import Any
 
 import pandas as pd
 
+from tracegraph.vocabulary.canonical_names import common_name
 from tracegraph.vocabulary.categories import GPU_WORK, Role, has_role
-from tracegraph.vocabulary.common_names import common_name
 
 _FRAME = re.compile(r"(?P<file>.+?)\(\d+\): (?P<function>.+)", re.DOTALL)
 _MEMORY = ("Memcpy", "Memset")

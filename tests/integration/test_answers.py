@@ -14,7 +14,7 @@ from stored_traces import stored, take_for_own
 from verdict_checks import check_verdict
 
 from tracegraph.ingest.causal.graph.path_rows import path_rows
-from tracegraph.ingest.findings import Integrity
+from tracegraph.ingest.integrity_findings import Integrity
 from tracegraph.ingest.readers import read_trace
 from tracegraph.ingest.trace import TraceFile
 from tracegraph.queries.answers import Answers

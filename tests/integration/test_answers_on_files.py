@@ -9,7 +9,7 @@ import pytest
 
 from tracegraph.base.errors import InputError
 from tracegraph.base.progress import silent
-from tracegraph.ingest.findings import Integrity
+from tracegraph.ingest.integrity_findings import Integrity
 from tracegraph.ingest.ranks.rank_part import build_checked
 from tracegraph.ingest.readers import read_trace
 from tracegraph.ingest.tables.graph import RunFacts, add_run, build_graph

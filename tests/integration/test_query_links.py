@@ -12,7 +12,7 @@ from hypothesis import assume, given, settings
 from random_traces import rows
 from stored_traces import stored as stored_trace
 
-from tracegraph.ingest.findings import Integrity
+from tracegraph.ingest.integrity_findings import Integrity
 from tracegraph.ingest.readers import read_trace
 from tracegraph.queries.catalog import ask, asking
 from tracegraph.queries.runs import find_window

@@ -11,7 +11,7 @@ import stored_traces
 from graphs import check_table, stored
 from stored_traces import file_asked
 
-from tracegraph.ingest.findings import Integrity
+from tracegraph.ingest.integrity_findings import Integrity
 from tracegraph.ingest.readers import read_trace
 from tracegraph.queries.catalog import ask
 from tracegraph.queries.module import load

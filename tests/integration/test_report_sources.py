@@ -9,7 +9,7 @@ import pytest
 from stored_traces import stored
 
 from tracegraph.cli.reporters.first_screen import first_screen
-from tracegraph.ingest.findings import Integrity
+from tracegraph.ingest.integrity_findings import Integrity
 from tracegraph.ingest.readers import read_trace
 from tracegraph.queries.answers import Answers
 from tracegraph.queries.catalog import ask, asking, find

@@ -12,7 +12,7 @@ from tiny import call, event, kernel, step
 
 from tracegraph.base.progress import silent
 from tracegraph.cli.main import main
-from tracegraph.ingest.findings import Integrity
+from tracegraph.ingest.integrity_findings import Integrity
 from tracegraph.ingest.pipeline import ingest_run
 from tracegraph.ingest.ranks.rank_part import build_checked
 from tracegraph.ingest.readers import read_trace

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 import pyarrow as pa
 from tiny import Row, call, event, kernel, step, trace
 
-from tracegraph.ingest.findings import Integrity
 from tracegraph.ingest.health.job_health import JobHealth, compare
 from tracegraph.ingest.health.rank_health import RankHealth, look_at
+from tracegraph.ingest.integrity_findings import Integrity
 from tracegraph.ingest.options import IngestOptions
 from tracegraph.ingest.trace import MEMORY_SCHEMA, TraceFile
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 
 from tracegraph.ingest.causal.graph.model import Model
-from tracegraph.ingest.findings import Integrity
+from tracegraph.ingest.integrity_findings import Integrity
 from tracegraph.ingest.ranks.rank_part import build_checked
 from tracegraph.ingest.readers import read_trace
 from tracegraph.ingest.tables.graph import RunFacts, add_run, build_graph

@@ -9,7 +9,7 @@ from tracegraph.ingest.causal.graph.model import Model, build_model
 from tracegraph.ingest.causal.graph.segments import WORK
 from tracegraph.ingest.causal.rules import EVIDENCE
 from tracegraph.ingest.causal.rules.stated import read_stated
-from tracegraph.ingest.findings import Integrity
+from tracegraph.ingest.integrity_findings import Integrity
 from tracegraph.ingest.tables.graph import RunFacts, add_run, build_graph
 from tracegraph.ingest.trace import EVENT_SCHEMA, FLOW_SCHEMA, OFF_CPU_SCHEMA, ORDER_SCHEMA, TraceFile
 from tracegraph.store.schema.node_labels import SEGMENT_KINDS

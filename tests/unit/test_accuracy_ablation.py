@@ -14,7 +14,7 @@ from benchmarks.accuracy.ablation import RULES, Case, cases
 from tracegraph.ingest.causal.events.event_arrays import read_events
 from tracegraph.ingest.causal.graph.solution import Solution
 from tracegraph.ingest.causal.rules.edges import MECHANISMS
-from tracegraph.ingest.findings import Integrity
+from tracegraph.ingest.integrity_findings import Integrity
 
 ROWS = (
     event("op", 0, 3),

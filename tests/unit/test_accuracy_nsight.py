@@ -14,7 +14,7 @@ from benchmarks.accuracy.nsight_tables import (
     positions_of,
     write_report,
 )
-from tracegraph.ingest.findings import Integrity
+from tracegraph.ingest.integrity_findings import Integrity
 from tracegraph.ingest.readers import read_trace
 
 PID, THREAD = 4000, 4050

@@ -17,7 +17,7 @@ from tiny import call, event, kernel
 
 from tracegraph.base.errors import InputError
 from tracegraph.ingest.causal.graph.invariants import check_model
-from tracegraph.ingest.findings import Integrity
+from tracegraph.ingest.integrity_findings import Integrity
 from tracegraph.ingest.ranks.rank_part import build_checked
 from tracegraph.ingest.readers import read_trace
 from tracegraph.ingest.tables.graph import RunFacts, add_run, build_graph

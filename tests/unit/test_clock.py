@@ -11,7 +11,7 @@ from tracegraph.ingest.causal.events.event_arrays import read_events
 from tracegraph.ingest.causal.events.events import NONE, Events
 from tracegraph.ingest.causal.graph.model import Model, build_model
 from tracegraph.ingest.causal.launches.launches import match_launches, measure_lags, order_streams
-from tracegraph.ingest.findings import Integrity
+from tracegraph.ingest.integrity_findings import Integrity
 
 STEPS = 24
 EVERY_US = 5_000

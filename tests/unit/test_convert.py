@@ -16,7 +16,7 @@ from mutations import as_parquet
 from tracegraph.base.errors import InputError
 from tracegraph.cli.commands.convert import convert
 from tracegraph.ingest.convert import convert_trace
-from tracegraph.ingest.findings import Integrity
+from tracegraph.ingest.integrity_findings import Integrity
 from tracegraph.ingest.readers import read_trace
 from tracegraph.ingest.readers.kineto.parquet_file import ParquetDocument
 

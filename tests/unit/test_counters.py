@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 import tiny
 
-from tracegraph.ingest.findings import Integrity
+from tracegraph.ingest.integrity_findings import Integrity
 from tracegraph.ingest.measures.measures import measure, stored_measures
 from tracegraph.ingest.sources.reading import read_source
 from tracegraph.ingest.sources.source import as_source

@@ -7,7 +7,7 @@ import pytest
 
 from tracegraph.ingest.causal.events.event_arrays import read_events
 from tracegraph.ingest.causal.graph.model import Model, build_model
-from tracegraph.ingest.findings import Finding, Integrity
+from tracegraph.ingest.integrity_findings import Finding, Integrity
 from tracegraph.ingest.trace import TraceFile
 
 Read = Callable[[str | bytes], tuple[TraceFile, dict[str, Finding]]]

@@ -3,8 +3,8 @@
 import pytest
 import tiny
 
-from tracegraph.ingest.findings import Finding, Integrity
 from tracegraph.ingest.integrity.diagnosis import diagnose
+from tracegraph.ingest.integrity_findings import Finding, Integrity
 
 CALL = tiny.call("cudaLaunchKernel", 0, 10, 1)
 

@@ -9,7 +9,7 @@ import pytest
 from tiny_job import rows_of_rank, write_trace
 
 from tracegraph.cli.main import main
-from tracegraph.ingest.findings import Integrity
+from tracegraph.ingest.integrity_findings import Integrity
 from tracegraph.ingest.ranks.rank_part import understand
 from tracegraph.ingest.readers import read_trace
 from tracegraph.ingest.recording_advice import OF_JOB, RECORDINGS, unanswered

@@ -8,7 +8,7 @@ from tiny import Model, Row, call, event, kernel
 from tracegraph.ingest.causal.events.event_arrays import read_events
 from tracegraph.ingest.causal.graph.model import build_model
 from tracegraph.ingest.causal.graph.path_rows import path_rows
-from tracegraph.ingest.findings import Integrity
+from tracegraph.ingest.integrity_findings import Integrity
 from tracegraph.ingest.tables.graph import build_graph
 from tracegraph.store.schema.schema import DEPENDENCIES
 

@@ -12,7 +12,7 @@ from tiny import call, event, kernel, sync
 from tracegraph.base.errors import InputError
 from tracegraph.ingest.causal.events.event_arrays import read_events
 from tracegraph.ingest.causal.graph.model import build_model
-from tracegraph.ingest.findings import Integrity
+from tracegraph.ingest.integrity_findings import Integrity
 from tracegraph.ingest.readers import read_trace
 from tracegraph.ingest.what_if.fixes import gather_ahead
 from tracegraph.ingest.what_if.graph.graph import graph_of

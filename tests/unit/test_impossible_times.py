@@ -10,7 +10,7 @@ from tiny import Model, Row, call, event, kernel, step, sync
 
 from tracegraph.ingest.causal.events.event_arrays import read_events
 from tracegraph.ingest.causal.graph.model import build_model
-from tracegraph.ingest.findings import Finding, Integrity
+from tracegraph.ingest.integrity_findings import Finding, Integrity
 
 CODES = ("gpu_end_impossible", "gpu_start_impossible", "cpu_end_impossible")
 LONG_US = 400

@@ -4,8 +4,8 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-from tracegraph.ingest.findings import Integrity
 from tracegraph.ingest.integrity.codes_page import integrity_table
+from tracegraph.ingest.integrity_findings import Integrity
 from tracegraph.vocabulary.integrity_codes import CODES
 
 ROOT = Path(__file__).parents[2]

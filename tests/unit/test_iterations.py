@@ -6,8 +6,8 @@ from tiny import Row, event
 
 from tracegraph.ingest.causal.events.event_arrays import read_events
 from tracegraph.ingest.causal.graph.model import build_model
-from tracegraph.ingest.findings import Integrity
 from tracegraph.ingest.integrity.diagnosis import diagnose
+from tracegraph.ingest.integrity_findings import Integrity
 from tracegraph.vocabulary.iterations import Iteration, iteration_in
 
 

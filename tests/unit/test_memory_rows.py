@@ -17,7 +17,7 @@ from tiny_job import rows_of_rank, write_trace
 from tracegraph.ingest.causal.events.events import NONE
 from tracegraph.ingest.causal.graph.allocations import Allocations, find_allocations
 from tracegraph.ingest.convert import convert_trace
-from tracegraph.ingest.findings import Finding, Integrity
+from tracegraph.ingest.integrity_findings import Finding, Integrity
 from tracegraph.ingest.ranks.agreement import agree
 from tracegraph.ingest.ranks.job import build_job
 from tracegraph.ingest.ranks.rank_part import build_checked

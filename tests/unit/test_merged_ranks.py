@@ -9,8 +9,8 @@ from tiny_job import rows_of_rank, write_trace
 
 from tracegraph.base.errors import InputError
 from tracegraph.ingest.convert import convert_trace
-from tracegraph.ingest.findings import Integrity
 from tracegraph.ingest.inspection import Inspection, JobInspection, inspect_traces
+from tracegraph.ingest.integrity_findings import Integrity
 from tracegraph.ingest.sources.reading import read_ranks
 from tracegraph.ingest.sources.source import Source
 

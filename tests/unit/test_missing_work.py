@@ -10,8 +10,8 @@ from tracegraph.ingest.causal.events.event_arrays import read_events
 from tracegraph.ingest.causal.graph.model import RankModel, build_model
 from tracegraph.ingest.causal.graph.path_rows import path_rows
 from tracegraph.ingest.causal.graph.segments import WORK
-from tracegraph.ingest.findings import Finding, Integrity
 from tracegraph.ingest.integrity.diagnosis import diagnose
+from tracegraph.ingest.integrity_findings import Finding, Integrity
 from tracegraph.vocabulary.gaps import GAP_CODE
 
 LOST = "work whose rows are missing"

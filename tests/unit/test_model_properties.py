@@ -19,7 +19,7 @@ from tracegraph.ingest.causal.graph.model import Model, make_model
 from tracegraph.ingest.causal.rules import POLICIES
 from tracegraph.ingest.causal.rules.context import find_context
 from tracegraph.ingest.causal.rules.edges import Edges, Found
-from tracegraph.ingest.findings import Integrity
+from tracegraph.ingest.integrity_findings import Integrity
 from tracegraph.vocabulary.mechanisms import MECHANISMS
 
 

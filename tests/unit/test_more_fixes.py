@@ -13,7 +13,7 @@ from tracegraph.base.errors import InputError
 from tracegraph.ingest.causal.events.events import NONE
 from tracegraph.ingest.text_columns import TextColumn
 from tracegraph.ingest.what_if.changes.change import whole_window
-from tracegraph.ingest.what_if.fixes import allocation, fuse, precision, python, sharing, silences, warm_up
+from tracegraph.ingest.what_if.fixes import allocation, fuse, precision, python, silences, turns, warm_up
 from tracegraph.ingest.what_if.fixes.fix import Candidate, Fix, Scene
 from tracegraph.ingest.what_if.fixes.fix_rows import find_fixes
 from tracegraph.ingest.what_if.fixes.registry import FIXES
@@ -303,7 +303,7 @@ def test_short_silences_between_calls_are_what_python_costs() -> None:
 
 
 def test_nobody_else_has_turns_in_a_run_without_them() -> None:
-    assert found(graph(event("a", 0, 10), event("b", 50, 100)), sharing.FIX) == {}
+    assert found(graph(event("a", 0, 10), event("b", 50, 100)), turns.FIX) == {}
 
 
 def test_what_is_recognised_asks_for_itself() -> None:

@@ -12,7 +12,7 @@ from nsight_reports import CALL, KERNEL, PROCESS, Report, thread
 
 from tracegraph.base.errors import InputError
 from tracegraph.ingest.causal.rules.edges import OFF_CPU
-from tracegraph.ingest.findings import Finding, Integrity
+from tracegraph.ingest.integrity_findings import Finding, Integrity
 from tracegraph.ingest.limits import Limits
 from tracegraph.ingest.ranks.rank_part import understand
 from tracegraph.ingest.readers import read_trace

@@ -15,7 +15,7 @@ from random_traces import rows
 
 from tracegraph.ingest.causal.events.event_arrays import read_events
 from tracegraph.ingest.causal.graph.model import build_model
-from tracegraph.ingest.findings import Integrity
+from tracegraph.ingest.integrity_findings import Integrity
 from tracegraph.ingest.readers import read_trace
 from tracegraph.ingest.trace import EVENT_SCHEMA, TraceFile
 from tracegraph.ingest.what_if.graph.graph import graph_of

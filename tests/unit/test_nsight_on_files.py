@@ -13,7 +13,7 @@ from tracegraph.ingest.causal.events.events import Events
 from tracegraph.ingest.causal.graph.invariants import check_model
 from tracegraph.ingest.causal.graph.model import Model, build_model
 from tracegraph.ingest.causal.graph.path_rows import path_rows
-from tracegraph.ingest.findings import Integrity
+from tracegraph.ingest.integrity_findings import Integrity
 from tracegraph.ingest.intervals import union_length
 from tracegraph.ingest.ranks.agreement import agree
 from tracegraph.ingest.ranks.job import build_job

@@ -8,7 +8,7 @@ from nsight_reports import CALL, KERNEL, PROCESS, Report, thread
 
 from tracegraph.base.errors import InputError
 from tracegraph.base.progress import silent
-from tracegraph.ingest.findings import Integrity
+from tracegraph.ingest.integrity_findings import Integrity
 from tracegraph.ingest.pipeline import ingest_run
 from tracegraph.ingest.ranks.clocks import align_ranks
 from tracegraph.ingest.ranks.matching import Operation

@@ -7,7 +7,7 @@ import nsight_reports
 import pytest
 from nsight_reports import CALL, KERNEL, PROCESS, Report, thread
 
-from tracegraph.ingest.findings import Finding, Integrity
+from tracegraph.ingest.integrity_findings import Finding, Integrity
 from tracegraph.ingest.ranks.rank_part import understand
 from tracegraph.ingest.readers import read_trace
 from tracegraph.ingest.trace import TraceFile

@@ -20,7 +20,7 @@ from nsight_reports import (
     thread,
 )
 
-from tracegraph.ingest.findings import Finding, Integrity
+from tracegraph.ingest.integrity_findings import Finding, Integrity
 from tracegraph.ingest.readers import read_trace
 from tracegraph.ingest.trace import TraceFile
 

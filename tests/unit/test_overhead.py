@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from random_traces import rows
 from recorded import FRAME, OPERATOR, Job, Taken, count, recorded, training
 
-from tracegraph.ingest.findings import Integrity
+from tracegraph.ingest.integrity_findings import Integrity
 from tracegraph.ingest.ranks.rank_part import build_checked
 from tracegraph.ingest.readers import read_trace
 from tracegraph.ingest.what_if.graph.graph import ReplayGraph, graph_of

@@ -14,8 +14,8 @@ from tracegraph.ingest.causal.graph.invariants import check_model
 from tracegraph.ingest.causal.graph.model import build_model
 from tracegraph.ingest.causal.graph.path_rows import find_stretches
 from tracegraph.ingest.causal.graph.segments import WAIT
-from tracegraph.ingest.findings import Integrity
-from tracegraph.ingest.integrity.missing import unheld_waits
+from tracegraph.ingest.integrity.incomplete_recording import unheld_waits
+from tracegraph.ingest.integrity_findings import Integrity
 from tracegraph.ingest.readers import read_trace
 
 SHARED = Path(__file__).parents[2].parent / "shared" / "traces"

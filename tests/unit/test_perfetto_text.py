@@ -13,7 +13,7 @@ from nsight_reports import KERNEL, PROCESS, Report, thread
 from report_data import make_findings
 
 from tracegraph.base.errors import InputError
-from tracegraph.ingest.findings import Integrity
+from tracegraph.ingest.integrity_findings import Integrity
 from tracegraph.ingest.readers import read_trace
 from tracegraph.workbench.findings.findings import Source
 from tracegraph.workbench.output.overlay import write_overlay

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from phase_checks import check_phases, listed, without_sink
 
-from tracegraph.ingest.findings import Integrity
+from tracegraph.ingest.integrity_findings import Integrity
 from tracegraph.ingest.ranks.rank_part import build_checked
 from tracegraph.ingest.readers import read_trace
 from tracegraph.vocabulary.phases import (

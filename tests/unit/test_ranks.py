@@ -14,7 +14,7 @@ from tracegraph.ingest.causal.graph.model import build_model
 from tracegraph.ingest.causal.graph.path_rows import path_table
 from tracegraph.ingest.causal.launches.launches import match_launches
 from tracegraph.ingest.causal.steps.steps import find_steps
-from tracegraph.ingest.findings import Integrity
+from tracegraph.ingest.integrity_findings import Integrity
 from tracegraph.ingest.tables.gpu_work import with_kernel_types
 from tracegraph.ingest.tables.graph import build_tables
 from tracegraph.ingest.trace import file_facts

@@ -7,7 +7,7 @@ from rank_parts import read_part
 from tiny_job import rows_of_rank, write_trace
 
 from tracegraph.base.errors import InputError
-from tracegraph.ingest.findings import Finding
+from tracegraph.ingest.integrity_findings import Finding
 from tracegraph.ingest.ranks.agreement import agree
 from tracegraph.ingest.ranks.diagnosis import diagnose_job
 from tracegraph.ingest.ranks.job import build_job

@@ -15,12 +15,12 @@ from tracegraph.ingest.causal.events.events import NONE
 from tracegraph.ingest.causal.graph.path_rows import path_rows
 from tracegraph.ingest.causal.graph.segments import WAIT
 from tracegraph.ingest.causal.rules.edges import GAP_OF_MECHANISM
-from tracegraph.ingest.findings import Finding
+from tracegraph.ingest.integrity_findings import Finding
 from tracegraph.ingest.ranks.agreement import agree
 from tracegraph.ingest.ranks.clocks import RankClock, fit_clock
+from tracegraph.ingest.ranks.communication_kinds import find_kind
 from tracegraph.ingest.ranks.diagnosis import diagnose_job
 from tracegraph.ingest.ranks.job import Job, build_job
-from tracegraph.ingest.ranks.kinds import find_kind
 from tracegraph.ingest.ranks.members import read_ranks
 from tracegraph.ingest.ranks.rank_part import Part
 from tracegraph.ingest.sources.rank_names import rank_in_name, ranks_in_names

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tracegraph.ingest.findings import Finding
+from tracegraph.ingest.integrity_findings import Finding
 from tracegraph.ingest.trace import TraceFile
 
 Read = Callable[[str | bytes], tuple[TraceFile, dict[str, Finding]]]

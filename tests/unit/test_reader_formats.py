@@ -13,7 +13,7 @@ from report_data import make_findings
 
 from tracegraph.base.errors import InputError
 from tracegraph.ingest.convert import convert_trace
-from tracegraph.ingest.findings import Integrity
+from tracegraph.ingest.integrity_findings import Integrity
 from tracegraph.ingest.limits import Limits
 from tracegraph.ingest.pipeline import run_name
 from tracegraph.ingest.readers import read_trace, registry

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tracegraph.ingest.findings import Finding, Integrity
+from tracegraph.ingest.integrity_findings import Finding, Integrity
 from tracegraph.ingest.readers import read_trace
 from tracegraph.ingest.trace import EVENT_SCHEMA, FLOW_SCHEMA, TraceFile
 

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 from tracegraph.base.errors import InputError
 from tracegraph.cli.main import cli
 from tracegraph.ingest import limits
-from tracegraph.ingest.findings import Integrity
+from tracegraph.ingest.integrity_findings import Integrity
 from tracegraph.ingest.limits import Limits
 from tracegraph.ingest.readers import read_trace, unpacking
 from tracegraph.ingest.readers.kineto import strict_document

@@ -10,14 +10,14 @@ import pyarrow.parquet as pq
 import pytest
 
 from tracegraph.base.errors import InputError
-from tracegraph.ingest.findings import Integrity
+from tracegraph.ingest.integrity_findings import Integrity
 from tracegraph.ingest.limits import Limits
 from tracegraph.ingest.readers import read_trace
 
 READ = """
 import sys
 from pathlib import Path
-from tracegraph.ingest.findings import Integrity
+from tracegraph.ingest.integrity_findings import Integrity
 from tracegraph.ingest.limits import Limits
 from tracegraph.ingest.readers import read_trace
 from tracegraph.base.errors import InputError

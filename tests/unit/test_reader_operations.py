@@ -10,8 +10,8 @@ from operation_logs import Job, usual
 
 from tracegraph.base.errors import InputError
 from tracegraph.ingest.convert import convert_trace
-from tracegraph.ingest.findings import Integrity
 from tracegraph.ingest.inspection import inspect_traces
+from tracegraph.ingest.integrity_findings import Integrity
 from tracegraph.ingest.limits import Limits
 from tracegraph.ingest.ranks.job import Job as RankedJob
 from tracegraph.ingest.ranks.job import build_job

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tracegraph.base.errors import InputError
-from tracegraph.ingest.findings import Integrity
+from tracegraph.ingest.integrity_findings import Integrity
 from tracegraph.ingest.readers import read_trace
 from tracegraph.ingest.trace import EVENT_SCHEMA
 

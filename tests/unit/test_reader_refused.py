@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tracegraph.base.errors import InputError
-from tracegraph.ingest.findings import Integrity
+from tracegraph.ingest.integrity_findings import Integrity
 from tracegraph.ingest.limits import Limits
 from tracegraph.ingest.readers import file_bytes, read_trace
 from tracegraph.ingest.readers.file_bytes import read_bytes

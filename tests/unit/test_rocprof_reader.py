@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tracegraph.base.errors import InputError
-from tracegraph.ingest.findings import Integrity
+from tracegraph.ingest.integrity_findings import Integrity
 from tracegraph.ingest.readers import read_parts_unchecked, read_trace
 
 CPU, GPU, OTHER_GPU = 2**63 + 1, 2**63 + 2, 2**63 + 3

@@ -12,7 +12,7 @@ from tracegraph.base.errors import InputError
 from tracegraph.ingest.causal.events.event_arrays import read_events
 from tracegraph.ingest.causal.graph.invariants import check_model
 from tracegraph.ingest.causal.graph.model import build_model
-from tracegraph.ingest.findings import Integrity
+from tracegraph.ingest.integrity_findings import Integrity
 from tracegraph.ingest.intervals import union_length
 from tracegraph.ingest.readers import read_parts_unchecked, read_trace
 from tracegraph.ingest.trace import TraceFile

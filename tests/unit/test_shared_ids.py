@@ -12,7 +12,7 @@ from tiny import Row, call, event, flow, kernel, sync
 from tracegraph.ingest.causal.events.event_arrays import read_events
 from tracegraph.ingest.causal.graph.model import build_model
 from tracegraph.ingest.causal.launches.backward_passes import backward_links
-from tracegraph.ingest.findings import Integrity
+from tracegraph.ingest.integrity_findings import Integrity
 
 COUNT = 2000
 Made = tuple[list[Row], list[Row]]

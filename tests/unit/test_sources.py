@@ -16,7 +16,7 @@ from tiny_job import rows_of_rank, write_trace
 from tracegraph.base.errors import InputError
 from tracegraph.base.progress import silent
 from tracegraph.cli.main import main
-from tracegraph.ingest.findings import Integrity
+from tracegraph.ingest.integrity_findings import Integrity
 from tracegraph.ingest.limits import Limits
 from tracegraph.ingest.pipeline import ingest_run
 from tracegraph.ingest.ranks.agreement import agree

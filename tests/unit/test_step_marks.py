@@ -13,7 +13,7 @@ from tracegraph.ingest.causal.events.step_marks import number_steps, refuse_unma
 from tracegraph.ingest.causal.graph.model import Model, build_model
 from tracegraph.ingest.causal.graph.stack_frames import find_frames
 from tracegraph.ingest.causal.rules.context import find_context
-from tracegraph.ingest.findings import Integrity
+from tracegraph.ingest.integrity_findings import Integrity
 from tracegraph.ingest.ranks.rank_part import build_checked
 
 

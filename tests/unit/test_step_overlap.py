@@ -11,7 +11,7 @@ from module_rows import rows_of
 
 from tracegraph.queries.catalog import find
 from tracegraph.queries.shapes.links.step_overlap import step_overlap
-from tracegraph.queries.shapes.peak.lacking import WAITS_INSIDE
+from tracegraph.queries.shapes.peak.missing_inputs import WAITS_INSIDE
 
 SPANS = st.lists(st.tuples(st.integers(0, 80), st.integers(0, 20)), min_size=1, max_size=8)
 WINDOWS = st.lists(st.tuples(st.integers(0, 80), st.integers(1, 40)), min_size=1, max_size=4)

@@ -9,7 +9,7 @@ import pytest
 SIZES = """
 import numpy as np
 import psutil
-from tracegraph.base.column_memory import give_back_memory, reuse_dropped_columns
+from tracegraph.base.malloc_settings import give_back_memory, reuse_dropped_columns
 
 def size():
     return psutil.Process().memory_info().rss

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from operation_logs import MESSAGES, SHARED, Job, Key, usual
 
-from tracegraph.ingest.findings import Integrity
+from tracegraph.ingest.integrity_findings import Integrity
 from tracegraph.ingest.operations.stragglers import find_stragglers
 from tracegraph.ingest.readers import read_trace
 

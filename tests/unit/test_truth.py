@@ -10,7 +10,7 @@ import numpy as np
 from tracegraph.ingest.causal.events.event_arrays import read_events
 from tracegraph.ingest.causal.graph.model import build_model
 from tracegraph.ingest.causal.graph.segments import WORK
-from tracegraph.ingest.findings import Integrity
+from tracegraph.ingest.integrity_findings import Integrity
 from tracegraph.ingest.readers import read_trace
 
 ROOT = Path(__file__).parents[2]

@@ -11,7 +11,7 @@ import tiny
 from tracegraph.base.errors import InputError
 from tracegraph.ingest.causal.events.event_arrays import read_events
 from tracegraph.ingest.causal.graph.model import build_model
-from tracegraph.ingest.findings import Integrity
+from tracegraph.ingest.integrity_findings import Integrity
 from tracegraph.ingest.tables.graph import RunFacts, add_run, build_graph
 from tracegraph.ingest.what_if.scenarios.keep import find_scenario, scenario_tables
 from tracegraph.ingest.what_if.scenarios.kept_graph import read_graph

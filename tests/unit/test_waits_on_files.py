@@ -8,7 +8,7 @@ import pytest
 
 from tracegraph.ingest.causal.events.event_arrays import read_events
 from tracegraph.ingest.causal.graph.model import build_model
-from tracegraph.ingest.findings import Integrity
+from tracegraph.ingest.integrity_findings import Integrity
 from tracegraph.ingest.readers import read_trace
 from tracegraph.vocabulary.mechanisms import ALLOCATOR_FLUSH, CODE
 

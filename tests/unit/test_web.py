@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("aiohttp")
 
 from tracegraph.base.errors import InputError
-from tracegraph.ingest.findings import Integrity
+from tracegraph.ingest.integrity_findings import Integrity
 from tracegraph.ingest.sources import remote
 from tracegraph.ingest.sources.fetch import local_copy
 from tracegraph.ingest.sources.source import Source

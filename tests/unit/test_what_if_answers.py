@@ -24,7 +24,7 @@ from tracegraph.vocabulary.gaps import GAP_NAMES
 from tracegraph.workbench.what_if.answer import Question, answer
 from tracegraph.workbench.what_if.selection import select
 from tracegraph.workbench.what_if.selector import parse_selector
-from tracegraph.workbench.what_if.waits import match_waits
+from tracegraph.workbench.what_if.wait_selection import match_waits
 
 seeds = st.integers(0, 2**32 - 1)
 COSTLY = Overhead(FROM_FILE, {role: Cost(700, 300) for role in BOUNDS}, BOUNDS)

@@ -10,7 +10,7 @@ from tracegraph.base.errors import InputError
 from tracegraph.ingest.what_if.graph.graph import ReplayGraph, graph_of
 from tracegraph.workbench.what_if.selection import select
 from tracegraph.workbench.what_if.selector import parse_selector
-from tracegraph.workbench.what_if.waits import match_waits
+from tracegraph.workbench.what_if.wait_selection import match_waits
 
 
 @pytest.mark.parametrize(

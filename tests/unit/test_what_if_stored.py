@@ -13,7 +13,7 @@ from tracegraph.base.errors import StoreError
 from tracegraph.ingest.causal.graph.model import Model
 from tracegraph.ingest.causal.graph.segments import WORK
 from tracegraph.ingest.causal.rules import POLICIES
-from tracegraph.ingest.findings import Integrity
+from tracegraph.ingest.integrity_findings import Integrity
 from tracegraph.ingest.ranks.rank_part import build_checked
 from tracegraph.ingest.readers import read_trace
 from tracegraph.ingest.tables.graph import RunFacts, add_run, build_graph

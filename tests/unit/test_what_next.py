@@ -3,8 +3,8 @@
 import tiny
 from tiny import call, event, kernel
 
-from tracegraph.ingest.causal.graph.alternatives import find_alternatives
 from tracegraph.ingest.causal.graph.model import Model
+from tracegraph.ingest.causal.graph.other_assumptions import find_alternatives
 from tracegraph.ingest.what_if.predictions.what_next import find_what_next
 
 

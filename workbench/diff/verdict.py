@@ -19,13 +19,16 @@ _ALIKE, _SMALL, _LEAST = 0.001, 0.1, 0.02
 """Shares, 0..1, below which a difference is not worth mentioning.
 
 `_ALIKE`: a difference of the lengths is next to nothing. `_SMALL`: an operator or name is left out, by its
-part of the difference or of all that grew. `_LEAST`: a name is not among those that changed most.
+part of the difference or of all that grew. `_LEAST`: a name is not among those that changed most. `_ALIKE` is
+the smallest share which `format_share` shows as a number. The others were chosen by eye: lower ones fill the
+sentence with names of little weight, higher ones leave out what made a run slower.
 """
 _EXPOSED, _RENAMED, _SAME = 0.5, 0.5, 0.05
 """Shares, 0..1, that decide what kind of change it is.
 
 `_EXPOSED`: less of the growth is more work, so that the rest was merely covered before. `_RENAMED`: more of
 all changes are names that only one side has. `_SAME`: two operators change by the same, up to this part.
+Halves are majorities. `_SAME` was chosen by eye: a larger one would join operators that have changed apart.
 """
 _VERBS = {"entered": "is new on it", "left": "is no more on it", "grew": "grew", "shrank": "shrank"}
 

@@ -47,7 +47,9 @@ OF_GAP: Mapping[str, Bottleneck] = {
 }
 """What a gap on the path is bound by."""
 _SPECIFIC = 0.3
-"""A resource other than plain CPU or GPU work goes first from this share of the path on: it says more."""
+"""A resource other than plain CPU or GPU work goes first from this share of the path on: it says more. Chosen
+by eye: a smaller one would put a resource with little of the path before the CPU or GPU work that fills the
+rest, a larger one would say `the CPU` where waits or launching take a third."""
 
 
 def shares(findings: Findings) -> dict[Bottleneck, float]:

@@ -15,7 +15,8 @@ from tracegraph.workbench.text.names import quoted
 from tracegraph.workbench.text.text import format_share
 
 _NEARLY_ALL = 0.98
-"""From this share on the sentence says that nearly all of the run would go, rather than what is left."""
+"""From this share on the sentence says that nearly all of the run would go, rather than what is left. What is
+left is then less than the 2 % from which `resource_bounds` names a resource."""
 _FREE: Mapping[str, tuple[str, str]] = {
     bounds.HOST: ("The host bounds the run", "if its threads worked in no time"),
     bounds.GPU: ("Computing on the GPU bounds the run", "if kernels took no time"),
@@ -68,7 +69,8 @@ _TIME: Mapping[str, str] = {
 OTHERS_TURNS = "others' turns on the GPU or CPU"
 """What `bounds.TURNS` are called for people."""
 _PLACED = 0.2
-"""A place in the code is named from this share of a bottleneck's time on, 0..1."""
+"""A place in the code is named from this share of a bottleneck's time on, 0..1. Chosen by eye: a fifth is
+worth a look; with a smaller share most of the time is elsewhere, and a line for it would mislead."""
 
 
 @dataclass(frozen=True)

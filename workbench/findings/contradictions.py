@@ -10,11 +10,16 @@ from tracegraph.workbench.findings.bound import bound_of
 from tracegraph.workbench.findings.findings import Findings
 
 _BUSY, _NEARLY_BUSY = 0.9, 0.75
-"""Shares of the window: a GPU is busy all the time, or most of it."""
+"""Shares of the window: a GPU is busy all the time, or most of it. The first is that from which the rules
+count a GPU as busy throughout (docs/rules.md), the second the threshold of `cpu-or-gpu`. Both were chosen by
+eye: lower ones would withhold more verdicts on the CPU."""
 _NEXT_TO_NOTHING = 0.25
-"""If a gain is below this part of what the work takes of the path, something else was nearly as late."""
+"""If a gain is below this part of what the work takes of the path, something else was nearly as late. Chosen
+by eye: a larger one would withhold the verdict on more programs that work on two lanes at once."""
 _LONG_NS, _LONG, _MOST = 100_000, 0.02, 0.5
-"""Opaque work is long from this time and share of the window on; `_MOST` of the path must be such work."""
+"""Opaque work is long from this time and share of the window on; `_MOST` of the path must be such work. 100
+µs is where the rules begin to look for waits (`SHORTEST_SILENCE_NS`), and `_MOST` is the majority. The 2 %
+were chosen by eye: with less, work that is short beside the window would count."""
 
 
 @dataclass(frozen=True)

@@ -39,15 +39,19 @@ _GRAPH = "GraphLaunch"
 _NOT_IDLE, _MUCH_UNKNOWN = 0.5, 0.3
 """Shares, 0..1, from which on the file says too little.
 
-`idle_gpu` says nothing if the unrecorded share of the path is `_NOT_IDLE` of the idle share: the GPU may
-have run work without rows. `cpu_or_gpu` speaks if `_MUCH_UNKNOWN` of the path has no explanation.
+`idle_gpu` says nothing if the unrecorded share of the path is `_NOT_IDLE` of the idle share: the GPU may have
+run work without rows. `cpu_or_gpu` speaks if `_MUCH_UNKNOWN` of the path has no explanation. Both were chosen
+by eye. `_MUCH_UNKNOWN` is where a verdict doubts itself, too (`_DOUBT`); larger ones would blame a GPU for
+idling, or the CPU for its work, that may have waited.
 """
 _SLOW_LAUNCH_NS = 1_000_000
-"""A launching call of 1 ms or more is slow: it blocks, or loads code, rather than only queueing work."""
+"""A launching call of 1 ms or more is slow: it blocks, or loads code, rather than only queueing work. Of
+22,000 launches of kernels in eleven recorded files the median took 3 to 11 µs, and 99 of 100 took less than
+40 µs in every file with a hundred of them; but six took over 100 µs, five of them 1 ms or more."""
 _MANY_RETURNS, _FEW_RETURNS, _RETURNS_PART = 1_000, 10, 0.2
-"""Returns to the CPU that trigger `synchronization` at any share: this many; or a few, if they are a fifth
-of the changes of lane.
-"""
+"""Returns to the CPU that trigger `synchronization` at any share: this many; or a few, if they are a fifth of
+the changes of lane. All were chosen by eye: fewer would advise against `.item()` in programs that read one
+loss a step."""
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,11 @@ from tracegraph.queries.shapes.rows import sum_by
 from tracegraph.workbench.findings.findings import Findings
 
 _MOST_CAUSES, _LEAST_CAUSE = 2, 0.05
-"""How many causes of a late rank are shown, and the share of the waiting that each must reach."""
+"""How many causes of a late rank are shown, and the share of the waiting that each must reach. The share is
+the threshold of the rule `straggler`; that two are enough was chosen by eye."""
 _PART_IN_PHASE = 0.5
-"""The share of the waiting from which on a phase says where a rank was late."""
+"""The share of the waiting from which on a phase says where a rank was late. A half, so that only one phase
+can be named: with less, two could each claim the waiting."""
 
 
 @dataclass(frozen=True)

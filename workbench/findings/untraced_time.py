@@ -8,9 +8,13 @@ from tracegraph.workbench.findings.metrics import Measured, measured
 from tracegraph.workbench.text.text import format_ns, format_share, plural
 
 LEAST_NS, MOST = 1_000_000, 200
-"""Which silences are asked for: from which length on, and how many of the longest."""
+"""Which silences are asked for: from which length on, and how many of the longest. Between recorded calls
+Python works for tens of microseconds without a row, which 1 ms is far above. The number bounds the answer:
+silences beyond it are not counted."""
 _WORKS, _IDLES = 0.5, 0.1
-"""A GPU works in a silence from this share of it on; a lane idles below the second share."""
+"""A GPU works in a silence from this share of it on; a lane idles below the second share. A half is the
+majority; the tenth was chosen by eye, so that a lane with little work, such as a watchdog's, does not count
+as active."""
 
 
 def python(findings: Findings) -> Measured | None:

@@ -19,7 +19,8 @@ from tracegraph.workbench.text.names import quoted
 from tracegraph.workbench.text.text import format_share
 
 _HOLDS = 0.25
-"""The one longest event is mentioned if it alone holds this share of the path."""
+"""The one longest event is mentioned if it alone holds this share of the path. Chosen by eye: a lower one
+would name an event in more reports, a higher one miss a slow call that takes a quarter of the run."""
 _MOST_GAINS = 3
 """How many gains a verdict lists."""
 _UNCLEAR, _DOUBT, _HALF = 0.05, 0.3, 0.5
@@ -27,12 +28,17 @@ _UNCLEAR, _DOUBT, _HALF = 0.05, 0.3, 0.5
 
 From `_UNCLEAR` of the path on, unclear time is mentioned. There is no verdict if at least `_DOUBT` of the
 path is unrecorded or unexplained, and that is as much as what gains most or at least `_HALF` of the path.
-From `_DOUBT` on, the inferred part of a gain is mentioned, too.
+From `_DOUBT` on, the inferred part of a gain is mentioned, too. `_UNCLEAR` is the share from which the
+integrity section warns, too (`unrecorded_path`); at `_HALF` nothing that is known can be larger. `_DOUBT` was
+chosen by eye: a lower one would give up more verdicts, a higher one would name a bottleneck where more of the
+path may be anything.
 """
 _SEEN = 0.005
-"""A part of the path, 0..1, that is smaller is not named."""
+"""A part of the path, 0..1, that is smaller is not named. Chosen by eye, a tenth of `_UNCLEAR`: smaller parts
+only lengthen the sentence."""
 _TOUCHES = 0.1
-"""A fix that gains less than this share, 0..1, of what a free bottleneck would gain does not shorten it."""
+"""A fix that gains less than this share, 0..1, of what a free bottleneck would gain does not shorten it. A
+tenth is what a gain differs by from one measurement to the next (`gains._UNKNOWN`)."""
 _BESIDE = "No fix that is known here shortens what bounds the run. The best of the others: "
 _NOT_SHOWN = "which of the two determines the length, which the file does not show"
 OF_PATH = ("path_unrecorded", "path_mostly_unrecorded")

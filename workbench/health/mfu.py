@@ -4,7 +4,7 @@ from functools import partial
 
 from tracegraph.ingest.health.job_health import JobHealth
 from tracegraph.queries.shapes.peak.job import Job
-from tracegraph.queries.shapes.peak.lacking import Facts, lacking
+from tracegraph.queries.shapes.peak.missing_inputs import Facts, lacking
 from tracegraph.queries.shapes.peak.model_flops import PASSES
 from tracegraph.queries.shapes.peak.utilisation import per_rank
 from tracegraph.vocabulary.device_peaks import PUBLISHED_MFU

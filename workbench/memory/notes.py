@@ -25,7 +25,8 @@ _LEFT_BEFORE = (
     "recording was allocated in an earlier one, and may be free since."
 )
 _LACKS = 0.01
-"""If the blocks lack more than this share, 0..1, of what the rows state, that is said."""
+"""If the blocks lack more than this share, 0..1, of what the rows state, that is said. Chosen by eye: a
+smaller one would say it of recordings that hold all but a few blocks."""
 _LACKING = (
     " Its rows count up to {} in use: some are not in the file, or do not tell addresses apart, so that what "
     "fills the rest, and when most is in use, is not known."

@@ -71,7 +71,8 @@ def _said(layers: pd.DataFrame, rank: int) -> str:
 
 
 _HARDLY = 0.001
-"""Part of communication below which computing is said to hide hardly any."""
+"""Part of communication below which computing is said to hide hardly any. That is the smallest share which
+`format_share` shows as a number."""
 
 
 def _plot(layers: pd.DataFrame, rank: int, note: str) -> Plot:

@@ -13,7 +13,8 @@ from tracegraph.workbench.text.text import format_share, label, plural
 FIRST = "first"
 """The word of the fact that says what to do first."""
 _MUCH = 0.05
-"""From this share of the path (0..1) on, missing records are mentioned with the input."""
+"""From this share of the path (0..1) on, missing records are mentioned with the input. The share from which
+the integrity section makes it a warning (`unrecorded_path`)."""
 _MESSAGE_CELLS = 200
 """How many cells a message about the input may take before it is shortened."""
 _PLACE = "; first: "

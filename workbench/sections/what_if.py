@@ -39,7 +39,8 @@ _INSIDE = (
 )
 _WIDE = "at most is more than ten times at least: "
 _LITTLE = 0.5
-"""A name is worth little if its gain is less than this part of what its share of the path promises."""
+"""A name is worth little if its gain is less than this part of what its share of the path promises. Half is
+the majority of what is promised; a larger one would explain gains that need no reason."""
 
 
 def _content(findings: Findings) -> Sequence[Block]:

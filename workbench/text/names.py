@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from itertools import zip_longest
 
-from tracegraph.vocabulary.common_names import without_address
+from tracegraph.vocabulary.canonical_names import without_address
 from tracegraph.workbench.text.cpp_differences import tell_apart
 from tracegraph.workbench.text.cpp_names import parse_function
 from tracegraph.workbench.text.text import ELLIPSIS, label

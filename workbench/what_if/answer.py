@@ -37,7 +37,7 @@ from tracegraph.workbench.what_if.predicted_trace import write_predicted
 from tracegraph.workbench.what_if.selection import Matched, named_work, select, select_with_waits
 from tracegraph.workbench.what_if.selector import parse_selector
 from tracegraph.workbench.what_if.steps import find_step, span_of_step
-from tracegraph.workbench.what_if.waits import match_waits
+from tracegraph.workbench.what_if.wait_selection import match_waits
 
 if TYPE_CHECKING:
     from tracegraph.workbench.run import Run

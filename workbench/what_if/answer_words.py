@@ -22,7 +22,8 @@ PREDICTED = "predicted"
 """The word of the first fact, the answer itself."""
 _BASES = {CORRECTED: "corrected", NAIVE: "as recorded"}
 _MUCH_UNRECORDED = 0.05
-"""From this share of the window (0..1) on, the answer mentions work that is not in the file."""
+"""From this share of the window (0..1) on, the answer mentions work that is not in the file. The share from
+which the integrity section makes it a warning (`unrecorded_path`)."""
 
 
 def headline(found: "WhatIf") -> str:

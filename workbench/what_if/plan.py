@@ -20,7 +20,9 @@ _CANDIDATES, _TOGETHER, _LEAST = 6, 1.1, 0.01
 """Limits of the search for a plan.
 
 At most `_CANDIDATES` fixes take part. A pair pays together if it gains `_TOGETHER` times what both gain by
-themselves; a further fix, or the surplus of a pair, must gain `_LEAST` of the run.
+themselves; a further fix, or the surplus of a pair, must gain `_LEAST` of the run. `_LEAST` is the least that
+a fix gains (`LEAST_GAIN`). `_TOGETHER` is above the 10 % by which gains differ from one measurement to the
+next. `_CANDIDATES` bounds the cost: six have 15 pairs, each of them a replay.
 """
 FIXES_WANTED, _ALL_SETS = 3, 2
 """How many fixes a plan makes by default, and up to which number all sets are tried."""

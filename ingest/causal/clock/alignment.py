@@ -11,7 +11,7 @@ from tracegraph.ingest.causal.launches.awaited_work import (
     find_sync_rows,
 )
 from tracegraph.ingest.causal.launches.launches import Launches, Streams, match_launches, order_streams
-from tracegraph.ingest.findings import Integrity
+from tracegraph.ingest.integrity_findings import Integrity
 
 
 @dataclass(frozen=True)

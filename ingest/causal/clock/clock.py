@@ -14,7 +14,7 @@ from tracegraph.ingest.causal.clock.pairs import Pairs, launch_pairs, wait_pairs
 from tracegraph.ingest.causal.events.events import Events
 from tracegraph.ingest.causal.launches.awaited_work import HostWaits
 from tracegraph.ingest.causal.launches.launches import USUAL_LATE_LAUNCH_NS, USUAL_LAUNCH_NS, Launches
-from tracegraph.ingest.findings import Integrity
+from tracegraph.ingest.integrity_findings import Integrity
 
 _NEAR_NS = 5_000.0
 """How far above an edge a lag may lie to support it: its support falls from 1 at the edge to 0 here."""
@@ -35,10 +35,13 @@ edges, every part counts, and the cost has a bound."""
 _LEAST_PAIRS = 8
 """With fewer pairs no drift is looked for: a line through a few lags follows their noise."""
 _USUAL_RETURN_NS = 4_000
-"""How long it usually takes from the end of awaited work to the return of the call that waits."""
+"""How long it usually takes from the end of awaited work to the return of the call that waits. Of recorded
+files with 18 waits or more, their clocks unmoved, four have a 5 % quantile of 2.0 to 5.5 µs and a median of 6
+to 7 µs; in the fifth, of an MI300, calls return far later (219 and 805 µs)."""
 _FURTHEST_APART_NS = -15_000
 """How far the edges of launches and returns may contradict each other, since both are noisy; beyond that the
-lags are no clock's, and none is put right."""
+lags are no clock's, and none is put right. Three times `_NEAR_NS`, chosen by eye: a larger one would move the
+clocks of files whose lags are not theirs, a smaller one leave more of the noisy ones wrong."""
 
 
 @dataclass(frozen=True)

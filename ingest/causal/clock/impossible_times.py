@@ -16,7 +16,7 @@ from tracegraph.ingest.causal.events.callstack import CallStack, nest
 from tracegraph.ingest.causal.events.events import Events, marks_step
 from tracegraph.ingest.causal.events.lane_times import Keys
 from tracegraph.ingest.causal.launches.launches import match_launches, order_streams
-from tracegraph.ingest.findings import Integrity, percent
+from tracegraph.ingest.integrity_findings import Integrity, percent
 from tracegraph.vocabulary.categories import Role
 
 _MANY, _FEW = 3, 0.2

@@ -22,7 +22,8 @@ _NOISE_NS, _OUTLIER = 1_000, 3
 other row of its name that holds nothing."""
 _CLOCK_NS, _DRIFT, _LEAST_PART = 100_000, 300e-6, 0.1
 """By how much clocks may differ, and drift apart (ns per ns); a row late by less than the last share of its
-length may be right."""
+length may be right. The drift is the largest that is searched (`clock`); the others were chosen by eye:
+larger ones would leave more rows that cannot be, smaller ones cut rows of clocks that are only off."""
 _FAR_NS, _FEW = 1_000_000_000, 0.4
 """Work is misplaced if it lies at least `_FAR_NS` off; if more than the share `_FEW` of the launched work is,
 the file is of another kind and stays as it is."""

@@ -13,7 +13,8 @@ from tracegraph.vocabulary.categories import GPU_WORK, Role
 _LAUNCHING = re.compile(r"launch|enqueue|memcpy|memset", re.IGNORECASE)
 _NEAR_NS = 50_000
 """How much earlier than its call work may start: before the clocks of CPU and GPU are put right, they may
-disagree by this."""
+disagree by this. Chosen by eye, as much as a launch may lag (`LONG_LAG_NS`): a larger one would join work
+with a later call of its id."""
 
 
 def joined_by_external_id(events: pa.Table) -> Flags:

@@ -16,7 +16,9 @@ one holds if the stream has `_MANY` overlaps and no graph launch holds both rows
 _ALIKE, _MANY = 0.9, 8
 """The share of a stream's overlaps (or of its rests) that must agree, and how many overlaps are many."""
 _REST_NS = (300, 2_500)
-"""The shortest and longest rest of a stream between two of its works that run one after the other."""
+"""The shortest and longest rest of a stream between two of its works that run one after the other. In the
+recorded files whose times are finer than 1 µs, of Nvidia's GPUs, the median is 1.2 to 2.2 µs and the 5 %
+quantile 0.9 to 1.3 µs; the rest of the range was chosen by eye."""
 
 
 def only_slightly(events: Events, cause: Ints, effect: Ints) -> Flags:

@@ -27,14 +27,19 @@ _SHORTEST_NS = 200_000
 """The shortest pause of a device that may be another process's turn, and how long work must have waited:
 far more than a launch or a queue takes, and less than a GPU's time slice, which lasts milliseconds."""
 _LEAST_PAUSES = 5
-"""How many such pauses a device must have, so that their lengths can be seen to agree."""
+"""How many such pauses a device must have, so that their lengths can be seen to agree. Chosen by eye:
+quartiles of fewer are single pauses, and two or three may agree by chance."""
 _SPREAD = 0.05
 """How far their quartiles may lie apart at most, as a share of the median: turns are of one length, pauses of
-a program are not."""
+a program are not. Chosen by eye: a larger one would take a program's own equal pauses, as of a sleep, for
+turns."""
 _ALIKE = 0.1
-"""How far from the median a pause may be to count, as a share of it."""
+"""How far from the median a pause may be to count, as a share of it. Twice `_SPREAD`, so that pauses around
+the quartiles count, too."""
 _BUSY = 0.9
-"""Which share of a gap the evidence must cover to name it."""
+"""Which share of a gap the evidence must cover to name it. Chosen by eye: a lower one names gaps that are
+partly without a reason, a higher one leaves gaps unknown in which a device pauses between two of its
+kernels."""
 _HELD = 4
 """How many works must have stood in a queue to show that work which is not in the file held it."""
 

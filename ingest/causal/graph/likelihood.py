@@ -21,7 +21,9 @@ from tracegraph.vocabulary.mechanisms import CODE, LAUNCH, MECHANISMS
 _LAUNCH = CODE[LAUNCH]
 _RULES = tuple(CODE[mechanism.name] for mechanism in MECHANISMS if mechanism.races)
 _CLEAR_NS = 15_000
-"""How much later than all other causes one must be complete for its lag to be a sample of its rule's lags."""
+"""How much later than all other causes one must be complete for its lag to be a sample of its rule's lags.
+Chosen by eye, some times what lags vary by: with less, lags of the other causes are among the samples, with
+more, there are too few."""
 _CLOSE_NS = 20_000
 """Causes race if they arrive within this time of the latest: lags vary by microseconds."""
 _LONGEST_NS = 50_000
@@ -42,7 +44,8 @@ _MODESTY = 1.7
 """The power to which the share of the likelihood is raised, since favourites are right less often than it
 says: of those with a share of .55 two in five were right in simulated races, of those with .83 .73."""
 _LIKE_ANY_LAG_NS = 10_000
-"""The longest lag that is plausible if the lags of its rule are not known."""
+"""The longest lag that is plausible if the lags of its rule are not known. Chosen by eye: a larger one would
+call more starts near-ties, a smaller one would hide races of such rules."""
 
 
 @dataclass(frozen=True)

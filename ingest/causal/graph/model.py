@@ -19,7 +19,7 @@ from tracegraph.ingest.causal.graph.solution import Solution
 from tracegraph.ingest.causal.rules import EVIDENCE, POLICIES, SHARED, apply
 from tracegraph.ingest.causal.rules.context import Context, Scene, Stated, find_context
 from tracegraph.ingest.causal.rules.edges import Edges, Found
-from tracegraph.ingest.findings import Integrity
+from tracegraph.ingest.integrity_findings import Integrity
 
 
 def solve(scene: Scene, found: Found, cross_thread: str, meetings: Meetings | None = None) -> Solution:

@@ -12,7 +12,7 @@ from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.causal.events.events import NONE
 from tracegraph.ingest.causal.graph.segments import WORK
 from tracegraph.ingest.causal.graph.solution import Solution
-from tracegraph.ingest.frames import whole_frame
+from tracegraph.ingest.data_frames import whole_frame
 from tracegraph.ingest.text_columns import arrow_texts
 from tracegraph.vocabulary.categories import GAP
 from tracegraph.vocabulary.evidence import EVIDENCE

@@ -14,7 +14,8 @@ _LEAST_PART, _FEWEST = 0.01, 3
 """A second process shares a stream if it launched at least this share of its work, and this many activities;
 a file has launches if it has this many."""
 _JOINED = 0.1
-"""Work and calls are not joined if less than this share of the work has a call."""
+"""Work and calls are not joined if less than this share of the work has a call. Chosen by eye: a larger one
+would doubt files most of whose work was launched before the recording."""
 
 
 @dataclass(frozen=True)

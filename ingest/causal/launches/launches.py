@@ -13,11 +13,17 @@ from tracegraph.ingest.causal.launches.lost_launches import LostLaunches, find_l
 from tracegraph.ingest.intervals import ended_before
 
 LONGEST_LAUNCH_NS = 20_000
-"""The longest launch latency, ns: if work starts later than that, it waited for something else."""
+"""The longest launch latency, ns: if work starts later than that, it waited for something else. In ten
+recorded files (Nvidia 2080 Ti to B200, AMD MI250 and MI300) with unmoved clocks the 5 % quantile, which is
+compared with it, is 5 to 13 µs from the start of a call onto an idle stream."""
 LONGEST_STREAM_GAP_NS = 5_000
-"""Above these an estimate is not a usual lag: no kernel in the file met an idle device, or a full queue."""
+"""Above these an estimate is not a usual lag: no kernel in the file met an idle device, or a full queue.
+Where works wait in a queue, the median pause before the next one is at most 2.2 µs in those files, and 95 of
+100 last less than 5 µs."""
 USUAL_LAUNCH_NS, USUAL_LATE_LAUNCH_NS = 7_000, 2_000
-"""The lag from a call's start and from its end that launches usually have, if the file does not show it."""
+"""The lag from a call's start and from its end that launches usually have, if the file does not show it. In
+the eight of Nvidia the 5 % quantile from the start is 5 to 13 µs, the median from the end 1.7 to 3.5 µs;
+of AMD's two they are 8 and 11 µs, and 9 and 7 µs."""
 LONG_LAG_NS = 50_000
 """A lag of GPU work above this has another reason than a launch or a queue: both take microseconds."""
 REACH_NS = 20_000

@@ -9,9 +9,11 @@ from tracegraph.ingest.intervals import pauses
 from tracegraph.vocabulary.categories import Role
 
 _LEAST_SHARE = 0.005
-"""A hole is a silence of all streams that lasts that share of the recording: shorter ones cost little."""
+"""A hole is a silence of all streams that lasts that share of the recording: shorter ones cost little. Chosen
+by eye: the verdict names no part of the path below .5 % either."""
 _SHORTEST_NS = 50_000
-"""A hole is a silence of at least this share of the file's time, and at least this long."""
+"""A hole is a silence of at least this share of the file's time, and at least this long. 50 µs are
+`LONG_LAG_NS`: a shorter pause of all streams may be a launch."""
 _LEAST_LOST = 3
 """How many calls or works a hole must lack."""
 _USUALLY, _FEWEST = 0.8, 5

@@ -22,7 +22,7 @@ from tracegraph.ingest.causal.launches.missing_work import MissingWork, find_mis
 from tracegraph.ingest.causal.launches.usual_work import left_at, usual_work
 from tracegraph.ingest.causal.steps.phases import Phases, find_phases
 from tracegraph.ingest.causal.steps.steps import Steps, find_steps
-from tracegraph.ingest.findings import Integrity
+from tracegraph.ingest.integrity_findings import Integrity
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,12 @@ from tracegraph.ingest.arrays import Ints
 TOLERANCE_NS = 1_000
 """Snapshots state microseconds: one allocation has times that differ by up to this, beside the clocks."""
 LEAST_MATCHED, LEAST_SIZES, LEAST_SHARE = 8, 3, 0.8
-"""What two sequences must share to be one: changes, different sizes of these, and the part of all there."""
+"""What two sequences must share to be one: changes, different sizes of these, and the part of all there.
+Chosen by eye: steps allocate the same sizes again, so that a few equal ones prove little; a larger share
+would refuse recordings that began a step apart."""
 _LEAST_OVERLAP = 0.25
-"""Part of the shorter sequence that must lie in the time of the other."""
+"""Part of the shorter sequence that must lie in the time of the other. Chosen by eye: with less in common,
+sizes that repeat in each step match at the wrong step."""
 _ROUNDED = 512
 """The CUDA allocator rounds sizes up to a multiple of this; rows of traces state them so."""
 _MOST_PAIRS, _MOST_TRIED = 1_000_000, 5

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from tracegraph.ingest.companions.memory.lives import Lives
 from tracegraph.ingest.companions.memory.stacks import UNKNOWN_STACK
-from tracegraph.ingest.frames import whole_frame
+from tracegraph.ingest.data_frames import whole_frame
 
 _MORE, _LESS = ("segment_alloc", "segment_map"), ("segment_free", "segment_unmap")
 COLUMNS = (

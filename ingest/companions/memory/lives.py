@@ -8,7 +8,7 @@ import pandas as pd
 import pyarrow as pa
 
 from tracegraph.ingest.companions.memory.stacks import Stack, read_stacks
-from tracegraph.ingest.frames import whole_frame
+from tracegraph.ingest.data_frames import whole_frame
 
 ALLOCATED, FREED, _FAILED = "alloc", "free_completed", "oom"
 _ACTIVE = "active"

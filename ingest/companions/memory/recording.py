@@ -20,7 +20,7 @@ from tracegraph.ingest.companions.memory.snapshot_file import is_snapshot, read_
 from tracegraph.ingest.companions.memory.stacks import ENGINE, UNKNOWN_STACK
 from tracegraph.ingest.companions.memory.timeline_file import is_timeline, read_timeline
 from tracegraph.ingest.companions.memory.trace_file import lives_in
-from tracegraph.ingest.findings import Integrity
+from tracegraph.ingest.integrity_findings import Integrity
 from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
 from tracegraph.ingest.readers.registry import format_of
 from tracegraph.ingest.readers.source_file import open_source

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
-from tracegraph.ingest.frames import whole_frame
+from tracegraph.ingest.data_frames import whole_frame
 from tracegraph.vocabulary.memory import CACHED_WHOLE, IN_USE, PENDING, SPLIT_FREE, UNKNOWN
 
 MOST_SEGMENTS = 60

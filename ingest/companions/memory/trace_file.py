@@ -11,7 +11,7 @@ from tracegraph.ingest.companions.memory.lives import ALLOCATED, BEFORE, FREED, 
 from tracegraph.ingest.companions.memory.stacks import Stack
 from tracegraph.ingest.companions.memory.trace_calls import calls_in
 from tracegraph.ingest.companions.memory.trace_stacks import OPTIMIZER_STEP, stacks_at
-from tracegraph.ingest.frames import whole_frame
+from tracegraph.ingest.data_frames import whole_frame
 from tracegraph.ingest.trace import TraceFile
 from tracegraph.vocabulary.memory import device_number
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from tracegraph.ingest.arrays import Flags
-from tracegraph.ingest.findings import Integrity
+from tracegraph.ingest.integrity_findings import Integrity
 from tracegraph.ingest.readers.kineto.duration_columns import Durations
 
 

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from tracegraph.ingest.arrays import Flags, Ints
-from tracegraph.ingest.findings import Integrity
+from tracegraph.ingest.integrity_findings import Integrity
 from tracegraph.ingest.intervals import covered, ungrouped
 from tracegraph.ingest.readers.kineto.duration_columns import Durations
 from tracegraph.ingest.readers.kineto.lane_facts import LaneFacts, LaneTable, describe, last_number

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from tracegraph.ingest.arrays import Flags, Ints
-from tracegraph.ingest.findings import Integrity
+from tracegraph.ingest.integrity_findings import Integrity
 from tracegraph.ingest.readers.kineto.begin_end import match_pairs
 from tracegraph.ingest.readers.kineto.duration_columns import Durations
 from tracegraph.ingest.readers.usable_rows import find_unusable

@@ -5,7 +5,7 @@ from typing import BinaryIO
 
 import msgspec
 
-from tracegraph.ingest.findings import Integrity
+from tracegraph.ingest.integrity_findings import Integrity
 from tracegraph.ingest.readers.chrome_text import ChromeDocument, ChromeText, join_text, lossy
 from tracegraph.ingest.readers.kineto.document import Document
 from tracegraph.ingest.readers.kineto.lenient_document import LenientDocument

@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from tracegraph.base.errors import InputError
-from tracegraph.ingest.findings import Integrity
+from tracegraph.ingest.integrity_findings import Integrity
 from tracegraph.ingest.readers.chrome_text import Batch
 from tracegraph.ingest.readers.kineto.document import BATCH, Facts, TopLevel, read_facts
 from tracegraph.ingest.readers.unpacking import Content

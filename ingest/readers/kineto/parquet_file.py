@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from tracegraph.base.errors import InputError
 from tracegraph.ingest.arrays import Flags, Ints
-from tracegraph.ingest.findings import Integrity
+from tracegraph.ingest.integrity_findings import Integrity
 from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
 from tracegraph.ingest.microseconds import to_ns
 from tracegraph.ingest.readers.chrome_text import (

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from tracegraph.ingest.arrays import Flags, Ints
-from tracegraph.ingest.findings import Integrity
+from tracegraph.ingest.integrity_findings import Integrity
 from tracegraph.ingest.microseconds import to_ns
 from tracegraph.ingest.readers.chrome_text import Batch, RawEntry, time_literals
 from tracegraph.ingest.readers.growing_columns import GrowingTexts

@@ -3,7 +3,7 @@
 from functools import partial
 
 from tracegraph.base.errors import InputError
-from tracegraph.ingest.findings import Integrity
+from tracegraph.ingest.integrity_findings import Integrity
 from tracegraph.ingest.readers.event_rows import build_events
 from tracegraph.ingest.readers.nsight.allocations import read_allocations
 from tracegraph.ingest.readers.nsight.annotations import read_annotations

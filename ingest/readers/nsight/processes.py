@@ -1,6 +1,6 @@
 """Which processes of a report are ranks: those whose work ran on a GPU, among all that the machine ran."""
 
-from tracegraph.ingest.findings import Integrity
+from tracegraph.ingest.integrity_findings import Integrity
 from tracegraph.ingest.readers.nsight.report import CALLS, OF_GPU, RANGES, SYSTEM_CALLS, TURNS
 from tracegraph.ingest.readers.sqlite_file import Database, quoted
 

@@ -5,7 +5,7 @@ import pyarrow as pa
 
 from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.causal.events.events import NONE
-from tracegraph.ingest.findings import percent
+from tracegraph.ingest.integrity_findings import percent
 from tracegraph.ingest.readers.event_rows import number_texts
 from tracegraph.ingest.readers.nsight.report import TURNS, Report, thread_of
 from tracegraph.ingest.readers.usable_rows import LARGEST_NS, MAX_SPAN_NS

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from tracegraph.base.errors import InputError
 from tracegraph.ingest.arrays import Ints
-from tracegraph.ingest.findings import Integrity
+from tracegraph.ingest.integrity_findings import Integrity
 from tracegraph.ingest.operations.program import Program
 from tracegraph.ingest.operations.replay import Steps, arrange
 from tracegraph.ingest.readers.source_file import SourceFile

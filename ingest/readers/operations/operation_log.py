@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from tracegraph.base.errors import InputError
 from tracegraph.ingest.arrays import Ints
-from tracegraph.ingest.findings import Integrity
+from tracegraph.ingest.integrity_findings import Integrity
 from tracegraph.ingest.readers.operations.log_events import build_log
 from tracegraph.ingest.readers.source_file import SourceFile
 from tracegraph.ingest.readers.trace_format import TraceFormat

@@ -14,7 +14,7 @@ from msgspec import Struct, field
 from tracegraph.base.errors import InputError
 from tracegraph.ingest.arrays import Ints
 from tracegraph.ingest.causal.events.events import NONE
-from tracegraph.ingest.findings import Integrity
+from tracegraph.ingest.integrity_findings import Integrity
 from tracegraph.ingest.readers.event_rows import EventRows, build_events, copy_rates
 from tracegraph.ingest.readers.perfetto_text import draw_only_part
 from tracegraph.ingest.readers.source_file import SourceFile

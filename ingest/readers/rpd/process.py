@@ -8,7 +8,7 @@ import numpy as np
 from tracegraph.ingest.array_tables import find_positions
 from tracegraph.ingest.arrays import Ints
 from tracegraph.ingest.causal.events.events import NONE
-from tracegraph.ingest.findings import Integrity
+from tracegraph.ingest.integrity_findings import Integrity
 from tracegraph.ingest.readers.event_rows import EventRows, copy_rates, join_texts
 from tracegraph.ingest.readers.sqlite_file import Database, Rows
 from tracegraph.ingest.text_columns import TextColumn

@@ -3,7 +3,7 @@
 from functools import partial
 
 from tracegraph.base.errors import InputError
-from tracegraph.ingest.findings import Integrity
+from tracegraph.ingest.integrity_findings import Integrity
 from tracegraph.ingest.readers.event_rows import build_events
 from tracegraph.ingest.readers.perfetto_text import draw_only_part
 from tracegraph.ingest.readers.rpd.process import CALLS, LINKS, WORK, Process, read_calls, read_work

@@ -9,7 +9,7 @@ from tracegraph.ingest.causal.graph.segments import WORK
 from tracegraph.ingest.what_if.changes.late_places import place_factors
 from tracegraph.ingest.what_if.graph.graph import ReplayGraph
 from tracegraph.ingest.what_if.graph.transfers import transferring
-from tracegraph.vocabulary.common_names import common_name
+from tracegraph.vocabulary.canonical_names import common_name
 
 _CHANCE = 0.01
 """The chance (0..1) that any name counts as late on any rank only because its values scatter."""

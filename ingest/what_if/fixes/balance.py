@@ -14,7 +14,7 @@ from tracegraph.ingest.what_if.changes.between_ranks import (
 )
 from tracegraph.ingest.what_if.changes.change import Change
 from tracegraph.ingest.what_if.fixes.fix import Candidate, Fix, Scene
-from tracegraph.vocabulary.common_names import without_address
+from tracegraph.vocabulary.canonical_names import without_address
 
 
 def _find(scene: Scene) -> Iterator[Candidate]:

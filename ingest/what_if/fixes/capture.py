@@ -26,9 +26,13 @@ from tracegraph.vocabulary.phases import BACKWARD, FORWARD, PHASE_NAMES
 from tracegraph.vocabulary.python_frames import MODULE
 
 _FEW = 8
-"""Up to this many other launches for each graph launch are not a reason to capture again."""
+"""Up to this many other launches for each graph launch are not a reason to capture again. Chosen by eye: a
+step that runs a graph still copies its inputs and reads its loss; with fewer it would be advised to capture
+those again."""
 _FEWEST, _ALIKE, _MOST = 10, 0.6, 3
-"""Launches and share (0..1) of repetitions that are the same, at least; names that are tried, at most."""
+"""Launches and share (0..1) of repetitions that are the same, at least; names that are tried, at most. Chosen
+by eye: with fewer launches there is little to save; a larger share would refuse programs that log or save in
+every other step."""
 _WHOLE = 0.95
 """The share (0..1) of the path from which on a name stands for the whole program."""
 

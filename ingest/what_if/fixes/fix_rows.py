@@ -13,7 +13,8 @@ from tracegraph.vocabulary.bounds import LEAST_GAIN
 # The number of fixes that are shown at most.
 _MOST = 5
 _SAME = 0.9
-"""Share (0..1) of the gain of a place from which on a place inside of it says the same."""
+"""Share (0..1) of the gain of a place from which on a place inside of it says the same. The 10 % by which
+gains differ from one measurement to the next (`gains._UNKNOWN`)."""
 _INSTEAD = "made instead of {}, not besides: the gains do not add up"
 Place = tuple[Fix, Candidate, Gain]
 Row = dict[str, object]

@@ -18,8 +18,8 @@ from tracegraph.ingest.what_if.fixes import (
     prefetch,
     python,
     rebalance,
-    sharing,
     silences,
+    turns,
     unsync,
     warm_up,
 )
@@ -41,7 +41,7 @@ FIXES: tuple[Fix, ...] = (
     python.FIX,
     balance.FIX,
     rebalance.FIX,
-    sharing.FIX,
+    turns.FIX,
     allocation.FIX,
     warm_up.FIX,
     silences.FIX,

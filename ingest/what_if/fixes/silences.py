@@ -10,7 +10,8 @@ from tracegraph.ingest.what_if.changes.change import Change
 from tracegraph.ingest.what_if.fixes.fix import Candidate, Fix, Scene
 from tracegraph.vocabulary.gaps import GAP_CODE, UNTRACED_CPU
 
-# The length in ns (1 ms) from which on a silence is long, and the share (0..1) that long ones must have.
+# The length in ns (1 ms) from which on a silence is long, and the share (0..1) that long ones must have. The
+# report has the same limit (`untraced_time.LEAST_NS`); half is a majority.
 _LONG_NS, _MOST = 1_000_000, 0.5
 
 

@@ -11,13 +11,15 @@ from tracegraph.ingest.causal.graph.segments import WAIT, WORK
 from tracegraph.ingest.what_if.changes.change import Change
 from tracegraph.ingest.what_if.fixes.fix import Candidate, Fix, Scene, escaped
 from tracegraph.ingest.what_if.graph.graph import Calls, ReplayGraph
+from tracegraph.vocabulary.canonical_names import without_address
 from tracegraph.vocabulary.categories import Role
-from tracegraph.vocabulary.common_names import without_address
 
 # The length of a first call in ns (100 ms) and how many times the next longest it takes, at least; and how
-# many calls are tried at most.
+# many calls are tried at most. Chosen by eye: a shorter one would name first calls that hardly delay a job,
+# fewer times those that only had more data.
 _LONG_NS, _TIMES, _MOST = 100_000_000, 20, 3
-# The same for the first launch of a kernel (1 ms): the others are far shorter and alike.
+# The same for the first launch of a kernel (1 ms): the others are far shorter and alike. A usual launch takes
+# 3 to 10 µs in recorded files (`long_calls`), so that 100 times as long is about 1 ms.
 _LONG_LAUNCH_NS, _LAUNCH_TIMES = 1_000_000, 100
 _LOADED = "the driver loads the kernel's code at its first launch, which no row of the file says"
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tracegraph.ingest.arrays import Flags, Ints
-from tracegraph.ingest.ranks.kinds import find_kind
+from tracegraph.ingest.ranks.communication_kinds import find_kind
 from tracegraph.ingest.what_if.graph.graph import Calls, ReplayGraph
 from tracegraph.vocabulary.categories import Role
 from tracegraph.vocabulary.collectives import MESSAGES

@@ -5,7 +5,7 @@ import numpy as np
 from tracegraph.ingest.arrays import Flags
 from tracegraph.ingest.causal.events.events import NONE
 from tracegraph.ingest.causal.graph.segments import WORK
-from tracegraph.ingest.ranks.kinds import find_kind
+from tracegraph.ingest.ranks.communication_kinds import find_kind
 from tracegraph.ingest.what_if.graph.graph import ReplayGraph
 from tracegraph.vocabulary.categories import Role, names_of
 from tracegraph.vocabulary.collectives import ON_THREADS

@@ -17,7 +17,7 @@ from tracegraph.ingest.causal.graph.segments import Segments
 from tracegraph.ingest.causal.graph.stack_frames import Frames
 from tracegraph.ingest.causal.rules.edges import GAP_OF_MECHANISM
 from tracegraph.ingest.causal.steps.phases import Phases
-from tracegraph.ingest.frames import whole_frame
+from tracegraph.ingest.data_frames import whole_frame
 from tracegraph.ingest.text_columns import TextColumn, read_texts
 from tracegraph.ingest.what_if.graph.facts import read_facts
 from tracegraph.ingest.what_if.graph.graph import Calls, ReplayGraph, StepWindow

@@ -13,7 +13,7 @@ from tracegraph.queries.module import Column, Parameter
 from tracegraph.queries.shapes.derived_query import Values
 from tracegraph.queries.shapes.frame_rows import records
 from tracegraph.queries.shapes.links.known_links import LINK, LINKS, find_link
-from tracegraph.queries.shapes.links.lacking import Facts, lacking
+from tracegraph.queries.shapes.links.missing_inputs import Facts, lacking
 from tracegraph.queries.shapes.peak.devices import device_names, device_of
 from tracegraph.queries.shapes.peak.job import JOB_PARAMETERS, LINK_PARAMETER
 from tracegraph.vocabulary.collectives import KIND

@@ -4,7 +4,7 @@ import pandas as pd
 
 from tracegraph.queries.module import Column
 from tracegraph.queries.shapes.derived_query import Values
-from tracegraph.queries.shapes.peak.lacking import WAITS_INSIDE
+from tracegraph.queries.shapes.peak.missing_inputs import WAITS_INSIDE
 from tracegraph.queries.shapes.peak.step_windows import step_windows
 from tracegraph.queries.shapes.peak.time_sums import Ints, Union, unfolded
 from tracegraph.vocabulary.kernel_types import COMMUNICATION, COMPUTATION

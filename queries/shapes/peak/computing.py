@@ -9,7 +9,7 @@ from tracegraph.queries.shapes.frame_rows import records
 from tracegraph.queries.shapes.peak import checks
 from tracegraph.queries.shapes.peak.checks import PeakCheck, Untold, Value
 from tracegraph.queries.shapes.peak.devices import ceilings
-from tracegraph.queries.shapes.peak.lacking import KNOWN_ENOUGH
+from tracegraph.queries.shapes.peak.missing_inputs import KNOWN_ENOUGH
 from tracegraph.queries.shapes.peak.products import Devices
 from tracegraph.queries.shapes.roofline import MEMORY, bound_by
 from tracegraph.vocabulary.device_peaks import TF32, Peaks, find_peaks, has_tensor_cores

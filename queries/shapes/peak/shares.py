@@ -12,7 +12,7 @@ from tracegraph.queries.shapes.category_roles import of_role
 from tracegraph.queries.shapes.derived_query import Values
 from tracegraph.queries.shapes.peak import losses
 from tracegraph.queries.shapes.peak.job import stated_job
-from tracegraph.queries.shapes.peak.lacking import lacking_of_losses
+from tracegraph.queries.shapes.peak.missing_inputs import lacking_of_losses
 from tracegraph.queries.shapes.peak.products import Devices, device_numbers, devices_of, run_again
 from tracegraph.queries.shapes.peak.step_windows import step_windows
 from tracegraph.queries.shapes.peak.time_sums import Ints, Union, nothing, open_beyond, unfolded

@@ -11,7 +11,7 @@ import pandas as pd
 from tracegraph.queries.module import Column
 from tracegraph.queries.shapes.derived_query import Values
 from tracegraph.queries.shapes.peak.job import Job, stated_job
-from tracegraph.queries.shapes.peak.lacking import Facts, lacking
+from tracegraph.queries.shapes.peak.missing_inputs import Facts, lacking
 from tracegraph.queries.shapes.peak.model_flops import PASSES, Model, read_model
 from tracegraph.queries.shapes.peak.products import Devices, device_numbers, devices_of, run_again
 from tracegraph.queries.shapes.peak.step_windows import step_windows

@@ -16,7 +16,8 @@ _NEAR_NS, _EARLY_NS = 100_000, 20_000
 """How long before the first call that frees the awaited work may end, and how long after its start, since
 clocks disagree."""
 _BETWEEN_NS = 50_000
-"""How long after the call that allocates the silence must begin."""
+"""How long after the call that allocates the silence must begin. Chosen by eye: a longer one would take code
+that runs after the call for the wait."""
 _SURE, _LEAST = 0.95, 0.6
 """The confidence before the share of chance is taken off, and the least that is given: once is enough."""
 

@@ -21,9 +21,12 @@ from tracegraph.ingest.causal.rules.sureness import LEAST_SURE, MOST_SURE, share
 from tracegraph.vocabulary.mechanisms import CODE, GRAPH_LAUNCH, GRAPH_ORDER, LAUNCH
 
 _OWN, _ANY = 0.8, 0.1
-"""The prior: how likely a graph was launched on a stream that has works of it, and on any other stream."""
+"""The prior: how likely a graph was launched on a stream that has works of it, and on any other stream. Both
+are estimates: in simulations the confidences that follow from them are no higher than the share that is true
+(docs/accuracy.md)."""
 _LOW = 0.05
-"""The quantile of launch latencies that is taken for the usual one."""
+"""The quantile of launch latencies that is taken for the usual one. Low, since waits only lengthen it, as in
+`launches`."""
 
 
 def find_surroundings(events: Events, streams: Streams, graphs: Graphs, inside: Flags, known: Edges) -> Pairs:

@@ -15,9 +15,11 @@ from tracegraph.vocabulary.categories import Role
 from tracegraph.vocabulary.mechanisms import LAUNCH
 
 UNSURE_NS = 5_000
-"""By how much a launch whose moment is a guess gives way to causes that are known."""
+"""By how much a launch whose moment is a guess gives way to causes that are known. Chosen by eye: a larger
+one would let a known cause win that came clearly before."""
 _CONFIDENCE = 0.7
-"""The confidence of a launch without a row, whose thread and moment are inferred."""
+"""The confidence of a launch without a row, whose thread and moment are inferred. An estimate: simulations
+have too few of them to tell (benchmarks/results/calibration.md)."""
 
 
 def lost_calls(context: Context, _: Found) -> Found:

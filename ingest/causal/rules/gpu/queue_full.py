@@ -22,7 +22,8 @@ _NEARLY_ALL = 0.99
 """Which share of launches must return with no more work ahead of theirs than the queue holds: one in a
 hundred may stand in the wrong place, since times are noisy."""
 _CONFIDENCE = 0.95
-"""The confidence of these edges."""
+"""The confidence of these edges. In simulations nearly all are right (benchmarks/results/calibration.md), but
+simulated lags are kinder than real ones."""
 
 
 def queue_full(context: Context, _: Found) -> Found:

@@ -17,7 +17,9 @@ _GUESSED = 0.7
 """The confidence for work that starts beside other work of its stream: an estimate, since no simulated stream
 runs such work."""
 _LAUNCHED_NS = 5_000
-"""By how much more than its usual lag a start may follow its launch and be explained by that alone."""
+"""By how much more than its usual lag a start may follow its launch and be explained by that alone. Chosen by
+eye: a larger one would take waits of a stream for slow launches, a smaller one noise of launches for
+waits."""
 
 
 def stream_order(context: Context, _: Found) -> Found:

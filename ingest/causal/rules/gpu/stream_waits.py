@@ -14,7 +14,8 @@ from tracegraph.ingest.causal.rules.gpu.wait_calls import HeldWork, infer_waits
 from tracegraph.vocabulary.mechanisms import STREAM_WAIT_EVENT
 
 _LOW = 0.05
-"""The quantile of lags that is taken for the usual one."""
+"""The quantile of lags that is taken for the usual one. Low, since waits only lengthen it, as in
+`launches`."""
 _ENOUGH_LAGS = 3
 """Two streams with fewer clear lags get the usual lag of all pairs of streams."""
 

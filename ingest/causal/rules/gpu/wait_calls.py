@@ -12,7 +12,9 @@ from tracegraph.ingest.causal.launches.launches import REACH_NS, Launches, Strea
 from tracegraph.ingest.causal.rules.sureness import LEAST_SURE, MOST_SURE, share_for, surer_at_once
 
 _LIKELY, _UNLIKELY = 0.9, 0.1
-"""The prior: how likely the stream is awaited that was launched on last, and any other stream."""
+"""The prior: how likely the stream is awaited that was launched on last, and any other stream. Both are
+estimates: in simulations the confidences that follow from them are no higher than the share that is true
+(docs/accuracy.md)."""
 _MOST_CALLS = 3
 """The most calls of a group that count: three stands for more, and for the most streams awaited."""
 

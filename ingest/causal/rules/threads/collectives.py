@@ -16,7 +16,8 @@ _LATENCY_NS = 1_000_000
 _NS_PER_ELEMENT = 8
 """A slow link (1 GB/s) moves an element of 8 bytes in 8 ns; time beyond that and 1 ms is not the transfer."""
 _SHORTEST_WAIT_NS = 100_000
-"""The shortest rest of a collective that counts as a wait."""
+"""The shortest rest of a collective that counts as a wait. That is where most rules begin to look for waits
+(`SHORTEST_SILENCE_NS`)."""
 _ARRIVAL_NS = 1_000
 """How long after the start of the row its rank has arrived: the wait begins there."""
 _SEEN_FASTER, _BY_SIZE = 0.8, 0.6

@@ -8,17 +8,19 @@ from tracegraph.ingest.causal.events.lane_times import Keys
 from tracegraph.ingest.causal.graph.model import RankModel
 from tracegraph.ingest.causal.graph.solution import Solution
 from tracegraph.ingest.causal.launches.recording_holes import working_calls
-from tracegraph.ingest.findings import Integrity, percent
 from tracegraph.ingest.integrity.unrecorded_path import lost_share
+from tracegraph.ingest.integrity_findings import Integrity, percent
 from tracegraph.vocabulary.categories import Role
 from tracegraph.vocabulary.iterations import ITERATION
 from tracegraph.vocabulary.mechanisms import MECHANISMS
 
 LONG_WAIT_NS = 1_000_000
-"""Calls named after synchronising are looked at from this length in ns on: 1 ms."""
+"""Calls named after synchronising are looked at from this length in ns on: 1 ms. Chosen by eye: a shorter one
+would list calls that only return at once with nothing to wait for."""
 _WAITS = tuple(code for code, rule in enumerate(MECHANISMS) if rule.kind == "SYNCHRONIZATION")
 _MID_STEP_SHARE = 0.1
-"""Events that lead the first step by this share of a usual step show that a step before it was cut."""
+"""Events that lead the first step by this share of a usual step show that a step before it was cut. Chosen by
+eye: a smaller one would say it of recordings that only begin a little before their first step."""
 
 
 def unheld_waits(solved: Solution) -> Ints:

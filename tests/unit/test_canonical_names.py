@@ -2,7 +2,7 @@
 
 import pytest
 
-from tracegraph.vocabulary.common_names import common_name
+from tracegraph.vocabulary.canonical_names import common_name
 
 COMPILED = "## Call CompiledFxGraph {} ##"
 

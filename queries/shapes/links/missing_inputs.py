@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from tracegraph.queries.shapes.links.known_links import LINKS
 
 MORE_THAN_ALL = 1.05
-"""A share of a link above this one is no measurement: the data or the link must be another."""
+"""A share of a link above this one is no measurement: the data or the link must be another. Chosen by eye, as
+room for measuring errors: a smaller one would refuse links that are used to the full."""
 
 
 @dataclass(frozen=True)
