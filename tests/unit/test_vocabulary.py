@@ -9,6 +9,7 @@ import pytest
 import tiny
 from tiny import Row, call, event, kernel
 
+from tracegraph.queries.shapes.peak.missing_inputs import WAITS_INSIDE
 from tracegraph.store.schema.node_labels import SEGMENT_KINDS
 from tracegraph.store.schema.schema import DEPENDENCIES
 from tracegraph.vocabulary import categories, gaps, mechanisms
@@ -32,9 +33,9 @@ MODULES = [
 VALUES = {
     *(*SEGMENT_KINDS, *EVIDENCE, *CAUSES, "thread", "stream", "ready", "[]", "{}", r"\n", STEP_PREFIX),
     *(*KIND, *PHASE_NAMES, *KERNEL_TYPES, *IDLE_CATEGORIES, OTHERS, "call", "delay", "CPU", "GPU"),
-    *(" overlapping ", "", "|", ",", " -> ", CALLS),
+    *(" overlapping ", "", "|", ",", " -> ", CALLS, WAITS_INSIDE),
 }
-"""Texts in Cypher that are no names: kinds of things, a state of runs, JSON, steps, and what joins names."""
+"""Texts in Cypher that are no names: kinds of things, states, JSON, steps, what joins names, a sentence."""
 CYPHER = sorted((ROOT / "queries" / "cypher").rglob("*.cypher"))
 NAMES = {
     *(category.name for category in CATEGORIES),
