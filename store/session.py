@@ -38,8 +38,7 @@ def open_database(
         The address is not one of a Neo4j server.
     """
     with open_at_once(workspace, settings, progress) as database:
-        if settings.uri is None:
-            await_indexes(database, progress)
+        if settings.uri is None and await_indexes(database, progress):
             leftovers.build_late_indexes(workspace, database)
         yield database
 

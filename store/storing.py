@@ -15,6 +15,7 @@ from tracegraph.store.load.indexes import (
     begin_schema,
     finish_schema,
     has_indexes,
+    lacks_late_indexes,
     plan_anew,
 )
 from tracegraph.store.load.load_run import as_loading, contents, has_runs, load_first, load_hidden, make_ready
@@ -195,7 +196,8 @@ def _add(
 
 def _finish_schema(workspace: Workspace, database: Database, progress: Progress) -> None:
     """Build the indexes that reports do not need, too, and wait for all."""
-    build_late_indexes(workspace, database)
+    if lacks_late_indexes(database):
+        build_late_indexes(workspace, database)
     finish_schema(database, progress)
 
 

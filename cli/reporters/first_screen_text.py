@@ -90,7 +90,7 @@ def _fixes(fixes: Sequence[Row]) -> RenderableType:
 
 
 def _more(hidden: int, *, is_written: bool) -> str:
-    """Say what is not shown, with how many fixes, and how to see it."""
+    """Say what the first screen leaves out, such as further fixes, and how to see it."""
     seen = f", with {plural(hidden, 'more fix', 'more fixes')}" if hidden else ""
     files = "" if is_written else "; -o FOLDER writes them as a page and files"
     return f"-v shows every section{seen}{files}."

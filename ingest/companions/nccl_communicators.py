@@ -23,8 +23,8 @@ _NETWORK = re.compile(r"Using network (\S+)")
 _INFINIBAND = re.compile(r"NET/IB : (No device found|Using)")
 _NO_WAY: list[tuple[str | None, int]] = [(None, 0)]
 _INFERRED_CONFIDENCE = 0.6
-"""Of communicators without an id, which are told apart by their sizes and their order. An estimate
-(docs/communication.md): no log states the truth, and sizes and order may be shared by two."""
+"""The confidence of communicators without an id, which are told apart by their sizes and their order. An
+estimate (docs/communication.md): no log states the truth, and two may share size and order."""
 
 
 @dataclass

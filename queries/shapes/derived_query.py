@@ -18,7 +18,7 @@ class Derived:
     The rows of the modules in `again`, about a second window, B, follow those. `fixed` are values that all
     modules get, so that a caller does not give them. `parameters` are those of the shape itself. `settle`
     turns values that a caller may give in several ways into the one that decides the rows. `empty_when`: when
-    there are no rows, where that is not when the first module has none.
+    there are no rows, if that differs from when the first module has none.
     """
 
     name: str

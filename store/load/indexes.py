@@ -80,8 +80,7 @@ def begin_schema(database: Database, progress: Progress = silent) -> None:
 
 def lacks_late_indexes(database: Database) -> bool:
     """Tell whether the database has all of the schema but indexes that reports do not need."""
-    missing = ddl.names() - set(_indexes(database)["name"])
-    return bool(missing) and missing <= ddl.late_names()
+    return _lacks_late(_indexes(database))
 
 
 def begin_late_indexes(database: Database) -> None:
@@ -99,14 +98,25 @@ def ensure_constraints(database: Database) -> None:
         database.write(statement)
 
 
-def await_indexes(database: Database, progress: Progress = silent) -> None:
+def await_indexes(database: Database, progress: Progress = silent) -> bool:
     """Wait until no index is being built, because meanwhile a query scans all nodes of a label.
 
     An orphaned index, that of a constraint which nobody may finish, is not waited for.
+
+    Returns
+    -------
+    bool
+        What `lacks_late_indexes` tells, without asking for it.
     """
-    while len(unfinished := _unfinished(_indexes(database))):
+    while len(unfinished := _unfinished(found := _indexes(database))):
         progress("building indexes", int(unfinished["percent"].min()), 100)
         time.sleep(_POLL_S)
+    return _lacks_late(found)
+
+
+def _lacks_late(indexes: pd.DataFrame) -> bool:
+    missing = ddl.names() - set(indexes["name"])
+    return bool(missing) and missing <= ddl.late_names()
 
 
 def _unfinished(indexes: pd.DataFrame) -> pd.DataFrame:

@@ -6,7 +6,7 @@ from tracegraph.base.locks import try_lock
 from tracegraph.base.progress import Progress, silent
 from tracegraph.store.connection import Database
 from tracegraph.store.load.delete_run import delete_half_loaded
-from tracegraph.store.load.indexes import begin_late_indexes, lacks_late_indexes
+from tracegraph.store.load.indexes import begin_late_indexes
 from tracegraph.store.managed.rebuild.import_files import FOLDER
 from tracegraph.store.managed.server import served_database, server
 from tracegraph.store.run_in_doubt import settle
@@ -63,15 +63,14 @@ def settle_all(workspace: Workspace, database: Database, progress: Progress = si
 
 
 def build_late_indexes(workspace: Workspace, database: Database) -> None:
-    """Begin the indexes that reports do not need, if they are missing and no other process stores a run.
+    """Begin the indexes that reports do not need, unless another process stores a run.
 
     A command that stores a large run does so after its answers; if it was killed, the next command does.
     """
-    if lacks_late_indexes(database):
-        with try_lock(workspace.ingest_lock) as is_free:
-            if is_free:
-                with served_database.own_writes(workspace.neo4j_home, database):
-                    begin_late_indexes(database)
+    with try_lock(workspace.ingest_lock) as is_free:
+        if is_free:
+            with served_database.own_writes(workspace.neo4j_home, database):
+                begin_late_indexes(database)
 
 
 def _may_be_half_stored(workspace: Workspace) -> bool:
