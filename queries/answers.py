@@ -3,7 +3,7 @@
 import hashlib
 import json
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import pandas as pd
@@ -113,9 +113,6 @@ class Answers:
         return None if kept is None else in_types(kept, question.query.columns)
 
     def _ask(self, calls: Iterable[_Call], heard: Heard) -> dict[_Call, pd.DataFrame]:
-        # A query without its index scans every node of a label.
-        await_indexes(self.database, self._progress)
-
         def timed(call: _Call) -> tuple[_Call, float, pd.DataFrame]:
             begun = time.perf_counter()
             rows = call.run(self.database)
@@ -123,11 +120,23 @@ class Answers:
 
         frames = {}
         distinct = list(dict.fromkeys(calls))
-        for call, seconds, rows in run_all(timed, distinct, SESSIONS, self.database.give_up):
+        for call, seconds, rows in run_all(timed, self._ready(distinct), SESSIONS, self.database.give_up):
             frames[call] = rows
             self._progress("asking the graph", len(frames), len(distinct))
             heard(call.module.name, seconds)
         return frames
+
+    def _ready(self, calls: Iterable[_Call]) -> Iterator[_Call]:
+        """Yield first what needs no index, so that it is asked while the server still builds them."""
+        waiting = []
+        for call in calls:
+            if call.module.needs_index:
+                waiting.append(call)
+            else:
+                yield call
+        if waiting:
+            await_indexes(self.database, self._progress)
+        yield from waiting
 
     def _created_at(self, run: str) -> str | None:
         """Return when a run was stored; None if there is no complete run of that name."""

@@ -72,6 +72,11 @@ class Query:
         notes = (note.partition("Empty when: ") for note in self.modules[0].notes)
         return next((case.rstrip(".") for _, found, case in notes if found), None)
 
+    @property
+    def needs_index(self) -> bool:
+        """Tell whether one of its modules has to wait for indexes that are being built."""
+        return any(module.needs_index for module in (*self.modules, *self.again))
+
     def takes(self, name: str) -> bool:
         """Tell whether it has a parameter of that name."""
         return any(parameter.name == name for parameter in self.parameters)

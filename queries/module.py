@@ -27,7 +27,9 @@ DTYPES: dict[tuple[str, bool], Any] = {
 }
 """The type of a result's column in pandas, by its type in the header and whether it is nullable."""
 _FIELD = re.compile(r"// @(param|column) (\w+) (INTEGER|FLOAT|STRING|BOOLEAN|LIST)(\??) (\S.*)")
-_NOTE = re.compile(r"// (Order|Empty when|Cost): \S.*")
+_NOTE = re.compile(r"// (Order|Empty when|Cost|Index): \S.*")
+_NO_INDEX = "Index: needs none."
+"""The note of a module that a database without indexes answers nearly as fast."""
 _BOUNDS = re.compile(r"(-?\d+)\.\.(-?\d+)")
 _DEFAULT = re.compile(r"default (\S+)")
 _FOLDER, _ENDING = files("tracegraph.queries") / "cypher", ".cypher"
@@ -99,6 +101,11 @@ class CypherModule:
         """The text without comment lines."""
         lines = self.text.splitlines()
         return "\n".join(line for line in lines if not line.lstrip().startswith("//"))
+
+    @property
+    def needs_index(self) -> bool:
+        """Tell whether it would read all nodes of a label again and again while an index is being built."""
+        return _NO_INDEX not in self.notes
 
     def run(self, database: "Database", **values: object) -> pd.DataFrame:
         """Ask the query; the result has the header's columns, in its order and types.

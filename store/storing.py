@@ -56,8 +56,8 @@ def store_and_open(
     differs is replaced as soon as nobody reads runs any more.
 
     The indexes of a new database may still be in the making when it opens: call `await_indexes` before a
-    query that needs them. Those that reports do not need are built at the end of the block, which waits for
-    all.
+    query that needs them. Late ones, which a first screen does without, are built at the end of the block at
+    the latest, which waits for all.
 
     Parameters
     ----------
@@ -195,7 +195,7 @@ def _add(
 
 
 def _finish_schema(workspace: Workspace, database: Database, progress: Progress) -> None:
-    """Build the indexes that reports do not need, too, and wait for all."""
+    """Build the late indexes, too, and wait for all."""
     if lacks_late_indexes(database):
         build_late_indexes(workspace, database)
     finish_schema(database, progress)

@@ -8,10 +8,11 @@ from typing import Any
 
 import pandas as pd
 
-from tracegraph.queries.answers import Answers
+from tracegraph.queries.answers import Answers, Heard
+from tracegraph.queries.catalog import find
 from tracegraph.queries.module import in_types
 from tracegraph.queries.run_part import WHOLE, RunPart
-from tracegraph.queries.runs import find_window
+from tracegraph.queries.runs import RunWindow, find_window
 from tracegraph.queries.shapes.peak.job import NOTHING_SAID, Job, read_job
 from tracegraph.queries.shapes.rows import PATH_COLUMNS, largest, with_steps_merged
 from tracegraph.store.connection import Database
@@ -40,6 +41,8 @@ _LONGEST = (
 _FIRST = ("traces", "lanes", "steps", "gpu_busy", "path_gaps", "events_about", "outliers")
 """The queries that the first screen reads, besides the path and what its own sections ask."""
 
+_NO_CHAIN = -1
+"""Stands for the chain of a window that is not known yet."""
 _NAMED = {
     "hotspots": "hotspots",
     "gaps": "path_gaps",
@@ -99,9 +102,14 @@ def collect_findings(
     details = answers.of("run_details", {"run": run}).iloc[0]
     timings = dict(timings_s)
     part = replace(part, phase=None if part.phase is None else spelt(part.phase))
-    window = find_window(answers.of, run, part)
     at_ingest = read_job(details["job"])
     said = (job or NOTHING_SAID).over(at_ingest)
+
+    def heard(module: str, seconds: float) -> None:
+        timings[f"query {module}"] = round(seconds, 3)
+
+    found = {} if part else _asked_ahead(answers, run, details, heard)
+    window = find_window(answers.of, run, part)
     scope = Scope(run, window, part, drawn, int(details["ranks"]), said)
     if drawn and not first_only:
         scope = replace(scope, communicates=communicates(answers, details, scope))
@@ -115,10 +123,8 @@ def collect_findings(
     else:
         timings["reading the critical path"] = round(time.perf_counter() - begun, 3)
 
-    def heard(module: str, seconds: float) -> None:
-        timings[f"query {module}"] = round(seconds, 3)
-
-    found = answers.of_all(_longest_first(asked), heard)
+    asked = {name: values for name, values in asked.items() if name not in found}
+    found |= answers.of_all(_longest_first(asked), heard)
     path = _categorical(found[_PATH] if path is None else path)
     return Findings(
         details=_details(answers.database, details, found["traces"], timings),
@@ -132,6 +138,23 @@ def collect_findings(
         job_at_ingest=at_ingest,
         **_frames(found, top),
     )
+
+
+def _asked_ahead(
+    answers: Answers, run: str, details: "pd.Series[Any]", heard: Heard
+) -> dict[str, pd.DataFrame]:
+    """Ask what the first screen reads of a whole run and needs no index, with the window's chain.
+
+    A server that is still building the indexes of a new database answers it meanwhile.
+    """
+    bounds = details["window_start_ns"], details["window_end_ns"]
+    if any(pd.isna(bound) for bound in bounds):  # of a run without a trace
+        return {}
+    # Which chain the path ends in is not known yet, and none of these asks about it.
+    asked = questions(Scope(run, RunWindow(int(bounds[0]), int(bounds[1]), _NO_CHAIN), WHOLE, drawn=False))
+    asked = {name: asked[name] for name in _FIRST if not find(name).needs_index}
+    rows = answers.of_all({**asked, "run_window": {"run": run}}, heard)
+    return {name: rows[name] for name in asked}
 
 
 def communicates(answers: Answers, details: "pd.Series[Any]", scope: Scope) -> bool:

@@ -30,7 +30,7 @@ from tracegraph.base.units import format_bytes
 from tracegraph.cli.reporters.fit import fit
 from tracegraph.cli.reporters.layout import open_console
 from tracegraph.queries.module import Column
-from tracegraph.workbench.output.csv_files import frame_csv
+from tracegraph.workbench.text.csv_rows import frame_csv
 from tracegraph.workbench.text.text import format_ns, format_share, label, visible
 from tracegraph.workbench.text.values import as_text, plain
 

@@ -13,6 +13,7 @@
 // Order: beginning, lane, start, end, then name.
 // Empty when: no name in the window begins so, and no GPU work is of the type.
 // Cost: reads the names of all events of the run.
+// Index: needs none.
 
 WITH split($beginnings, '\n') AS beginnings
 WITH beginnings, reduce(
@@ -20,20 +21,13 @@ WITH beginnings, reduce(
 ) AS letters
 // The first letters rule nearly every name out, so that few are compared with all beginnings.
 WITH beginnings, letters, [one IN beginnings | left(one, letters)] AS firsts
-CALL (beginnings, letters, firsts) {
-  // What GPU work does is told by its type alone, which the user may have stated.
-  MATCH (e:Event {run: $run})
-  WHERE e.kernel_type = $kernel_type
-    AND e.start_ns < $end_ns AND e.end_ns > $start_ns AND e.lane IS NOT NULL
-  RETURN e, null AS beginning
-UNION ALL
-  MATCH (e:Event {run: $run})
-  WHERE left(e.name, letters) IN firsts
-  WITH beginnings, e
-  WHERE any(beginning IN beginnings WHERE e.name STARTS WITH beginning)
-    AND e.kernel_type IS NULL AND e.start_ns < $end_ns AND e.end_ns > $start_ns AND e.lane IS NOT NULL
-  RETURN e, [beginning IN beginnings WHERE e.name STARTS WITH beginning][0] AS beginning
-}
+MATCH (e:Event {run: $run})
+// What GPU work does is told by its type alone, which the user may have stated.
+WHERE (left(e.name, letters) IN firsts OR e.kernel_type = $kernel_type)
+  AND e.start_ns < $end_ns AND e.end_ns > $start_ns AND e.lane IS NOT NULL
+WITH e, CASE WHEN e.kernel_type IS NULL
+    THEN head([beginning IN beginnings WHERE e.name STARTS WITH beginning]) END AS beginning
+WHERE beginning IS NOT NULL OR e.kernel_type = $kernel_type
 RETURN beginning, e.kernel_type AS kernel_type, e.name AS name, e.lane AS lane, e.start_ns AS start_ns,
   e.end_ns AS end_ns
 ORDER BY beginning, lane, start_ns, end_ns, name

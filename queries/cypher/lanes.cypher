@@ -11,6 +11,7 @@
 // @column matters BOOLEAN whether the path may end on it
 // Order: lane.
 // Empty when: there is no such run.
+// Index: needs none.
 
 MATCH (l:Lane {run: $run})
 RETURN l.lane AS lane, l.rank AS rank, l.kind AS kind, l.name AS name, l.pid AS pid, l.tid AS tid,

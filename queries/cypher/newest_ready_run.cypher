@@ -1,6 +1,7 @@
 // The run that was ingested last and is completely stored; a scenario only where there is nothing else.
 // @column name STRING name of the run
 // Empty when: no run is ready.
+// Index: needs none.
 
 MATCH (r:Run {state: 'ready'})
 RETURN r.name AS name

@@ -16,6 +16,7 @@
 // Order: duration, longest first, then name and category.
 // Empty when: nothing stands out so.
 // Cost: reads all events of the run once, and where one is that long a second time.
+// Index: needs none.
 
 MATCH (e:Event {run: $run})
 // What runs inside others counts by what it does itself.

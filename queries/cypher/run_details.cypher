@@ -25,6 +25,7 @@
 // @column scenario_of STRING? of a scenario, the run that it is a change of
 // @column change STRING? of a scenario, JSON object: what was assumed, and what was predicted
 // Empty when: there is no such run.
+// Index: needs none.
 
 MATCH (r:Run {name: $run})
 RETURN r.name AS name, r.state AS state, r.created AS created, r.ranks AS ranks,

@@ -12,6 +12,7 @@
 // @column tokens INTEGER? new tokens of the iteration, where its name says it
 // Order: rank, then start.
 // Empty when: the trace has no steps.
+// Index: needs none.
 
 MATCH (t:Step {run: $run})
 RETURN t.rank AS rank, t.number AS number, t.start_ns AS start_ns, t.end_ns AS end_ns,

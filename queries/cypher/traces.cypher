@@ -11,6 +11,7 @@
 // @column versions STRING JSON object: versions that the file states
 // Order: rank.
 // Empty when: there is no such run.
+// Index: needs none.
 
 MATCH (t:Trace {run: $run})
 RETURN t.rank AS rank, t.file AS file, t.sha256 AS sha256, coalesce(t.clock_offset_ns, 0) AS clock_offset_ns,

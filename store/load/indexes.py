@@ -71,7 +71,7 @@ def finish_schema(database: Database, progress: Progress = silent) -> None:
 
 
 def begin_schema(database: Database, progress: Progress = silent) -> None:
-    """Create what reports need of the schema, without waiting while the server builds the indexes."""
+    """Create what a first screen needs of the schema, without waiting while the server builds the indexes."""
     progress("building indexes", 0, 100)
     ensure_constraints(database)
     # Indexes of one transaction are built together, in one pass over the nodes.
@@ -79,12 +79,12 @@ def begin_schema(database: Database, progress: Progress = silent) -> None:
 
 
 def lacks_late_indexes(database: Database) -> bool:
-    """Tell whether the database has all of the schema but indexes that reports do not need."""
+    """Tell whether the database has all of the schema but the late indexes."""
     return _lacks_late(_indexes(database))
 
 
 def begin_late_indexes(database: Database) -> None:
-    """Create the indexes that reports do not need, without waiting for them."""
+    """Create the late indexes, which a first screen does without, and do not wait for them."""
     database.write_together(ddl.late_indexes())
 
 

@@ -15,7 +15,7 @@ def constraints() -> list[str]:
 
 
 def indexes() -> list[str]:
-    """Return those of the other `statements` whose indexes reports use."""
+    """Return those of the other `statements` whose indexes the first screen of a report uses."""
     return [_statement(index) for index in INDEXES if not (index.unique or index.late)]
 
 

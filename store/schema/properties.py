@@ -41,7 +41,7 @@ class Index:
     """An index over `properties` of `label`; `unique` makes it a constraint.
 
     A `partial` index holds only the nodes that have all of these properties. A `late` one is built after the
-    answers of a report: only questions about a single node use it.
+    first screen of a report, whose questions do without it.
     """
 
     label: str

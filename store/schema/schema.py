@@ -114,7 +114,7 @@ RELATIONSHIPS = (
 INDEXES = (
     Index("Run", ("name",), unique=True),
     Index("Event", ("run", "source_index"), late=True),
-    Index("Event", ("run",)),  # not with the name: an index refuses values above 8 kB
+    Index("Event", ("run",), late=True),  # not with the name: an index refuses values above 8 kB
     Index("Event", ("run", "kernel_type"), partial=True),  # GPU work
     Index("Segment", ("run", "chain", "start_ns", "end_ns")),
     Index("Chain", ("run", "chain")),
@@ -124,7 +124,7 @@ INDEXES = (
     Index("Step", ("run",)),
     Index("Phase", ("run",)),
     Index("Collective", ("run", "operation")),
-    Index("Allocation", ("run", "at_ns")),
-    Index("Counter", ("run",)),
-    *(Index(one.label, ("run",)) for one in companion_labels.LABELS),
+    Index("Allocation", ("run", "at_ns"), late=True),
+    Index("Counter", ("run",), late=True),
+    *(Index(one.label, ("run",), late=True) for one in companion_labels.LABELS),
 )

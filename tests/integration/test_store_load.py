@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from export import from_database, from_tables
@@ -9,6 +10,7 @@ from hostile import hostile_graph
 from storing_runs import store_run
 
 from tracegraph.base.errors import InputError, StoreError
+from tracegraph.queries.module import load, names
 from tracegraph.store.connection import Database
 from tracegraph.store.connection_settings import ConnectionSettings
 from tracegraph.store.load.bolt import relationship_query
@@ -16,6 +18,7 @@ from tracegraph.store.load.delete_run import delete_half_loaded, delete_run
 from tracegraph.store.load.indexes import await_indexes, ensure_schema, finish_schema, lacks_late_indexes
 from tracegraph.store.load.load_run import as_loading, load_hidden, load_run, make_ready
 from tracegraph.store.managed.server import served_database
+from tracegraph.store.schema import ddl
 from tracegraph.store.schema.ddl import constraint_names, late_names, match_nodes
 from tracegraph.store.schema.node_labels import RUN
 from tracegraph.store.schema.schema import NODES
@@ -98,6 +101,31 @@ def test_indexes_that_reports_do_not_need_are_built_after_them(tmp_path: Path) -
     with open_database(workspace, MANAGED) as database:
         assert not lacks_late_indexes(database)
         assert not served_database.is_changed(workspace.neo4j_home, database)
+
+
+def test_what_needs_no_index_reads_each_node_once_without_them(tmp_path: Path) -> None:
+    """A first look asks it while the indexes are being built: see `Answers`."""
+    workspace, tables = open_workspace(tmp_path), hostile_graph("ahead")
+    nodes = tables.count_nodes()
+    parameters = {"run": "ahead", "start_ns": 0, "end_ns": 1 << 60, "part": 0.2, "times": 20.0}
+    parameters |= {"least_count": 5, "beginnings": "aten::\nnccl", "kernel_type": "communication"}
+    with store_and_open(workspace, MANAGED, tables, manifest(tables.run)) as database:
+        await_indexes(database)
+        for statement in (*ddl.indexes(), *ddl.late_indexes()):
+            name = statement.split()[2]
+            database.write(f"DROP INDEX {name} IF EXISTS")
+        asked = [module for module in map(load, names()) if not module.needs_index]
+        assert {"run_details", "events_about", "outliers"} <= {module.name for module in asked}
+        for module in asked:
+            with database.session() as session:
+                plan = session.run("PROFILE " + module.body, parameters).consume().profile
+            # A few properties of each node; a look-up for each row would visit all nodes again for each.
+            assert hits(plan) <= 10 * nodes + 100, module.name
+
+
+def hits(plan: Any) -> int:
+    """Sum up how often an executed plan, with all below it, looked into the store."""
+    return int(plan["dbHits"]) + sum(map(hits, plan.get("children", ())))
 
 
 def test_an_index_that_a_killed_client_left_without_its_constraint_bars_nothing(database: Database) -> None:

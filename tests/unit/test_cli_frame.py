@@ -21,7 +21,7 @@ from tracegraph.cli.reporters.frame import readable_name, write_frame
 from tracegraph.cli.reporters.layout import open_console
 from tracegraph.queries.catalog import queries
 from tracegraph.queries.module import Column
-from tracegraph.workbench.output.csv_files import frame_csv
+from tracegraph.workbench.text.csv_rows import frame_csv
 
 HOSTILE = [
     "plain",

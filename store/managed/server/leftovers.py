@@ -63,9 +63,9 @@ def settle_all(workspace: Workspace, database: Database, progress: Progress = si
 
 
 def build_late_indexes(workspace: Workspace, database: Database) -> None:
-    """Begin the indexes that reports do not need, unless another process stores a run.
+    """Begin the late indexes, unless another process stores a run.
 
-    A command that stores a large run does so after its answers; if it was killed, the next command does.
+    A command that stores a large run does so after its first screen; if it was killed, the next command does.
     """
     with try_lock(workspace.ingest_lock) as is_free:
         if is_free:
