@@ -18,6 +18,7 @@ from tracegraph.base.errors import InputError, TracegraphError
 from tracegraph.cli.broken_pipe import drop_output, is_output_gone
 from tracegraph.cli.command_group import CommandGroup
 from tracegraph.cli.missing_files import refuse_missing
+from tracegraph.cli.server_ahead import begin_server
 from tracegraph.cli.streams import open_streams, output_problem
 from tracegraph.cli.system_errors import output_refused, refusal_of_system
 from tracegraph.store.managed.server.linger import LINGER, LINGER_MINUTES
@@ -83,6 +84,7 @@ class CommandTable(CommandGroup):
         if not ctx.resilient_parsing and not ctx.meta[_HELP_ASKED]:
             is_own = ctx.params.get("uri") is None
             refuse_missing(args[0], args[1:], ctx.params.get("workspace"), is_own=is_own)
+            begin_server(args[0], args[1:], ctx.params)
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> object:

@@ -37,13 +37,13 @@ def refuse_missing(command: str, words: Sequence[str], workspace: Path | None, *
     InputError
         There is no such file.
     """
-    for word in _arguments(command, words):
+    for word in named_files(command, words):
         is_run = command in _OR_RUNS and (not is_own or _is_kept(word, workspace))
         if not is_run and _is_missing(as_source(word).given):
             raise InputError(f"{word} does not exist", "check the spelling of the path")
 
 
-def _arguments(command: str, words: Sequence[str]) -> Iterator[str]:
+def named_files(command: str, words: Sequence[str]) -> Iterator[str]:
     """Yield the words that are files for certain."""
     for place, word in enumerate(words):
         if word == "--":

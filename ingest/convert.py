@@ -11,12 +11,12 @@ from msgspec import Struct
 
 from tracegraph.base.errors import InputError
 from tracegraph.ingest.integrity_findings import Integrity
-from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
+from tracegraph.ingest.limits import DEFAULT_LIMITS, PACKED, Limits
 from tracegraph.ingest.readers.chrome_text import Batch, ChromeDocument, RawEntry, lossy
 from tracegraph.ingest.readers.registry import FORMATS, format_of
 from tracegraph.ingest.readers.source_file import open_source
 from tracegraph.ingest.readers.trace_format import Split, TraceFormat, Write
-from tracegraph.ingest.readers.unpacking import PACKED, pack_into
+from tracegraph.ingest.readers.unpacking import pack_into
 from tracegraph.vocabulary.step_names import marked_by
 
 # The levels of igzip go from 0, the fastest, to 3, which packs best.

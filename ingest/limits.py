@@ -11,6 +11,8 @@ MEMORY_OF_A_BYTE = 6
 """Bytes of memory that a byte of text takes until its run is stored: 5.6 with a trace of 388 MB."""
 MEMORY_OF_AN_ENTRY = 2048
 """Bytes of memory that an entry takes until its run is stored: 2.1 kB each with 1.05 million."""
+PACKED = ".gz"
+"""How the name of a packed file ends."""
 MOST_UNPACKED = 4 * 2**30
 """Bytes of text that no default limit exceeds, however much memory a machine has."""
 MOST_EVENTS = 20_000_000

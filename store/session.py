@@ -1,9 +1,8 @@
 """Opening the database for one command: an external server, or the workspace's own."""
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 
-from tracegraph.base.disk import is_full
 from tracegraph.base.errors import StoreError
 from tracegraph.base.locks import lock, try_lock
 from tracegraph.base.progress import Progress, silent
@@ -12,12 +11,10 @@ from tracegraph.store.connection_settings import ConnectionSettings
 from tracegraph.store.load.indexes import await_indexes
 from tracegraph.store.managed.rebuild import restore
 from tracegraph.store.managed.server import leftovers, server
+from tracegraph.store.managed.server.ahead import begin_ahead
 from tracegraph.store.managed.server.failure_causes import explained
 from tracegraph.store.managed.server.server import ServerState
 from tracegraph.store.workspace import Workspace
-
-_AHEAD_S = 60.0
-"""How many seconds a server that was begun ahead waits for its first use."""
 
 
 @contextmanager
@@ -72,9 +69,7 @@ def _watched(workspace: Workspace) -> Callable[[], bool]:
 @contextmanager
 def begun_ahead(workspace: Workspace) -> Iterator[None]:
     """Have the managed server start while the block prepares the work for which it is opened soon after."""
-    if not is_full(workspace.root):
-        with lock(workspace.server_lock), suppress(OSError, StoreError):  # opening it says why it cannot
-            server.begin(workspace, max(workspace.linger_s, _AHEAD_S))
+    begin_ahead(workspace)
     try:
         yield
     except BaseException:

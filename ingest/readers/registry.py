@@ -1,5 +1,6 @@
 """Every format that can be read: a new one is a module with a `TraceFormat`, and its name here."""
 
+from tracegraph.ingest.limits import PACKED
 from tracegraph.ingest.readers.foreign_files import refuse_foreign, refuse_protobuf
 from tracegraph.ingest.readers.foreign_json import refuse_foreign_head
 from tracegraph.ingest.readers.kineto.json_file import KINETO_JSON
@@ -11,7 +12,6 @@ from tracegraph.ingest.readers.rpd.rpd_file import RPD
 from tracegraph.ingest.readers.source_file import SourceFile
 from tracegraph.ingest.readers.sqlite_file import refuse_database
 from tracegraph.ingest.readers.trace_format import TraceFormat
-from tracegraph.ingest.readers.unpacking import PACKED
 
 FORMATS: tuple[TraceFormat, ...] = (OPERATIONS, KINETO_PARQUET, NSIGHT, RPD, ROCPROF, KINETO_JSON)
 """The formats in the order in which they are asked.

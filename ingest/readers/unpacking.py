@@ -16,8 +16,6 @@ from tracegraph.ingest.limits import Limits
 
 Content = memoryview
 """Bytes that were read or unpacked; those of a file may be written to."""
-PACKED = ".gz"
-"""How the name of a packed file ends."""
 # Packed bytes that are unpacked at a time.
 _PIECE = 4096
 # Packed bytes that are copied at a time.

@@ -12,10 +12,13 @@ from commands import Command, run
 
 from tracegraph.base.errors import StoreError
 from tracegraph.cli.main import main
+from tracegraph.cli.server_ahead import begin_server
+from tracegraph.ingest.sources.source import Source
 from tracegraph.store.connection_settings import ConnectionSettings
 from tracegraph.store.managed.server import server
 from tracegraph.store.session import begun_ahead, find_server, open_database, stop_server
 from tracegraph.store.workspace import Workspace, open_workspace
+from tracegraph.workbench.methods.server_ahead import needs_server
 
 TRACE = Path(__file__).parents[2] / "examples" / "traces" / "simulated_gpu.json.gz"
 SOON_S = 20.0  # a server takes some seconds to end; a busy machine more
@@ -102,6 +105,39 @@ def test_the_server_of_a_command_killed_while_it_starts_ends(own: Workspace) -> 
     assert becomes(lambda: bool(javas(own)))
     command.kill_alone()
     assert becomes(lambda: not javas(own))
+
+
+def test_a_report_on_a_small_trace_has_its_server_begin_before_it_is_imported(tmp_path: Path) -> None:
+    workspace = open_workspace(tmp_path)
+    options = {"workspace": tmp_path, "linger": 10.0, "uri": None}
+    left_alone = [
+        ("ingest", [str(TRACE)], options),
+        ("report", [], options),
+        ("report", [str(TRACE), "--load", "bulk"], options),
+        ("report", ["https://example.org/trace.json.gz"], options),
+        ("report", [str(TRACE)], {**options, "uri": "bolt://localhost:1"}),
+        ("report", [str(TRACE)], {**options, "linger": 0.0}),
+    ]
+    for command, words, given in left_alone:
+        begin_server(command, words, given)
+        assert find_server(workspace) is None
+    begin_server("report", [str(TRACE)], options)
+    begun = find_server(workspace)
+    assert begun is not None
+    assert begun.linger_s == 600.0
+    assert stop_server(workspace)
+
+
+def test_a_large_first_run_is_imported_without_a_server(tmp_path: Path, own: Workspace) -> None:
+    large = tmp_path / "large.json"
+    with large.open("wb") as file:
+        file.truncate(11_000_000)  # packed it would have more than a million bytes
+    first = open_workspace(tmp_path / "first")
+    assert not needs_server(first, [Source(str(large))])
+    assert needs_server(first, [Source(str(large))], "bolt")
+    assert needs_server(own, [Source(str(large))])
+    assert needs_server(first, [Source(str(TRACE))])
+    assert not needs_server(first, [Source(str(TRACE))], "bulk")
 
 
 @pytest.mark.exhaustive

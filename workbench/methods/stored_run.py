@@ -2,15 +2,13 @@
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
-from pathlib import Path
 
 from tracegraph.base.progress import Progress
 from tracegraph.ingest.options import IngestOptions
 from tracegraph.ingest.pipeline import ingest_run
-from tracegraph.ingest.readers.unpacking import PACKED
-from tracegraph.ingest.sources.source import AnySource, Source, as_source
+from tracegraph.ingest.sources.source import AnySource, as_source
 from tracegraph.store.connection import Database
 from tracegraph.store.connection_settings import ConnectionSettings
 from tracegraph.store.managed.rebuild.estimate import Load
@@ -19,11 +17,7 @@ from tracegraph.store.session import begun_ahead
 from tracegraph.store.storing import store_and_open
 from tracegraph.store.tables import GraphTables
 from tracegraph.store.workspace import Workspace
-
-_SMALL_BYTES = 1_000_000
-"""A packed trace of this size has some 40,000 events: a smaller first run is added, a larger one imported."""
-_PACKING = 10
-"""By which factor packing makes a trace smaller."""
+from tracegraph.workbench.methods.server_ahead import needs_server
 
 
 @dataclass(frozen=True)
@@ -62,7 +56,8 @@ def stored_run(
     sources = [as_source(trace) for trace in traces]
     with ExitStack() as stack:
         folder = stack.enter_context(workspace.spool())
-        with explained(workspace), _server_ahead(workspace, connection, sources, load):
+        is_added = connection.uri is None and needs_server(workspace, sources, load)
+        with explained(workspace), begun_ahead(workspace) if is_added else nullcontext():
             tables, manifest = ingest_run(sources, name, progress, options, folder)
         begun = time.perf_counter()
         database = stack.enter_context(
@@ -71,22 +66,6 @@ def stored_run(
         seconds = round(time.perf_counter() - begun, 3)
         timings_s = {**ingest_timings(manifest), "storing the run": seconds}
         yield StoredRun(database, tables, timings_s, _integrity(manifest))
-
-
-def _server_ahead(
-    workspace: Workspace, connection: ConnectionSettings, sources: Sequence[Source], load: Load | None
-) -> AbstractContextManager[None]:
-    """Start the managed server while the traces are read, if their run is going to be added to it."""
-    paths = [Path(source.given) for source in sources if not source.is_remote]
-    sizes = [_packed_bytes(path) for path in paths if path.is_file()]
-    is_readable = connection.uri is None and len(sizes) == len(sources)
-    is_first = not workspace.has_database()
-    imported = load == "bulk" or (load is None and sum(sizes) > _SMALL_BYTES)
-    return begun_ahead(workspace) if is_readable and not (is_first and imported) else nullcontext()
-
-
-def _packed_bytes(trace: Path) -> float:
-    return trace.stat().st_size / (1 if trace.suffix == PACKED else _PACKING)
 
 
 def ingest_timings(manifest: Mapping[str, object]) -> dict[str, float]:

@@ -7,10 +7,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tracegraph.base.errors import StoreError
-from tracegraph.store.connection import Database
 from tracegraph.store.workspace import sync_folder
+
+if TYPE_CHECKING:  # the driver takes half a second, and whoever begins a server does without it
+    from tracegraph.store.connection import Database
 
 # A server never forgets the name of a database it once served: two names take turns.
 NAMES = ("neo4j", "rebuilt")
@@ -90,20 +93,20 @@ def discard_unserved(home: Path) -> None:
         shutil.rmtree(home / "data" / kind / unserved(home), ignore_errors=True)
 
 
-def is_changed(home: Path, database: Database) -> bool:
+def is_changed(home: Path, database: "Database") -> bool:
     """Tell whether somebody else wrote into the database, so that the kept tables lack something."""
     known = current(home)
     return known.changed or known.bookmark not in (None, database.bookmark())
 
 
-def may_be_changed(home: Path, database: Database) -> bool:
+def may_be_changed(home: Path, database: "Database") -> bool:
     """Tell whether `is_changed` may hold: also while one of tracegraph's loads runs or was cut off."""
     known = current(home)
     return known.changed or known.bookmark != database.bookmark()
 
 
 @contextmanager
-def own_writes(home: Path, database: Database) -> Iterator[None]:
+def own_writes(home: Path, database: "Database") -> Iterator[None]:
     """Record that the writes of the block are tracegraph's own; the caller holds the ingest lock."""
     loading = replace(current(home), bookmark=None, changed=is_changed(home, database))
     commit(home, loading)

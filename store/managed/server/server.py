@@ -13,7 +13,6 @@ import psutil
 from tracegraph.base.disk import check_space
 from tracegraph.base.errors import StoreError
 from tracegraph.base.progress import Progress
-from tracegraph.store.connection import answers, why_closed
 from tracegraph.store.connection_settings import ConnectionSettings
 from tracegraph.store.managed.java import install, java
 from tracegraph.store.managed.java.config import HOST, USERNAME, Ports, configuration
@@ -251,6 +250,9 @@ def _is_small(home: Path, database: str) -> bool:
 
 
 def _wait_until_ready(workspace: Workspace, state: ServerState, progress: Progress) -> None:
+    # Imported here: the server begins while the driver, which takes half a second, is imported.
+    from tracegraph.store.connection import answers, why_closed  # noqa: PLC0415
+
     limit = time.monotonic() + _START_LIMIT_S
     settings = settings_of(workspace, state)
     while not ((listens := _listens(state.bolt)) and answers(settings)):
