@@ -25,6 +25,8 @@ def run(*command: str | Path) -> None:
     print("$", *command, flush=True)
     path = os.pathsep.join([str(BIN), os.environ.get("PATH", "")])
     environment = {**os.environ, "PATH": path}
+    # Tests start hundreds of commands, and each would compile all modules again.
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
     done = subprocess.run([str(part) for part in command], cwd=ROOT, env=environment, check=False)
     if done.returncode:
         sys.exit(done.returncode)

@@ -46,7 +46,8 @@ def _ratios(results: Sequence[tuple[Trace, Measured]]) -> Iterator[str]:
         rows.append(
             (
                 trace.name,
-                f"{whole['wall_s'] / sum(f['wall_s'] for f in floor):.2f}",
+                f"{whole['verdict_s']:.1f} s",
+                *(f"{whole[name] / sum(f['wall_s'] for f in floor):.2f}" for name in ("verdict_s", "wall_s")),
                 f"{(whole['cpu_s'] + whole['server_cpu_s']) / sum(f['cpu_s'] for f in floor):.2f}",
                 f"{whole['peak'] / 1e9:.2f} GB",
                 f"{stages['report']['heap'] / 1e9:.2f} GB",
@@ -56,7 +57,8 @@ def _ratios(results: Sequence[tuple[Trace, Measured]]) -> Iterator[str]:
             )
         )
     columns = (
-        *("trace", "whole way / floors, wall", "the same, CPU", "Python's peak", "server's heap"),
+        *("trace", "first screen", "the same / floors", "whole way / floors, wall", "the same, CPU"),
+        *("Python's peak", "server's heap"),
         *("report on the stored run", "its CPU", "CPU an event against the next smaller"),
     )
     yield from ("", table(columns, rows), "")

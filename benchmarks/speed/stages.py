@@ -1,14 +1,16 @@
 """`python -m benchmarks.speed.stages STAGE TRACE WORKSPACE`: run one stage, print its cost as JSON."""
 
 import json
+import math
 import resource
 import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
+from io import StringIO
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 from unittest.mock import patch
 
 import msgspec
@@ -169,8 +171,27 @@ def import_only(trace: Path, workspace: Workspace) -> Facts:
 
 
 def whole_way(trace: Path, workspace: Workspace) -> Facts:
-    """Measure the way from a file to a stored graph and a printed report, in a new workspace."""
-    return _timed(lambda: _command(workspace, "report", str(trace)))
+    """Measure the way from a file to a stored graph and a printed report, in a new workspace.
+
+    `verdict_s`: when the first screen was printed; the command then builds the late indexes.
+    """
+    begun, heard = time.perf_counter(), _FirstWords(sys.stdout)
+    with redirect_stdout(heard):
+        facts = _timed(lambda: _command(workspace, "report", str(trace)))
+    return facts | {"verdict_s": heard.at - begun}
+
+
+class _FirstWords(StringIO):
+    """Passes text on and notes when the first came."""
+
+    def __init__(self, out: TextIO) -> None:
+        super().__init__()
+        self._out, self.at = out, math.nan
+
+    def write(self, text: str) -> int:
+        if math.isnan(self.at):
+            self.at = time.perf_counter()
+        return self._out.write(text)
 
 
 def report(_: Path, workspace: Workspace) -> Facts:
