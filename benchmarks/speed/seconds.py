@@ -34,7 +34,7 @@ raise SystemExit(main())
 """The command with a line for each stage, as with -v, which would also ask for every section."""
 _ANSWERED = "after the answer"
 """The stage that begins with the first line of the answer."""
-# An installed package is compiled. If nobody has compiled this one, the first command does, before others count.
+# An installed package is compiled: the first command, which does not count, compiles this one.
 _ENVIRONMENT = {
     **{name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"},
     "TRACEGRAPH_LINGER": "10",
