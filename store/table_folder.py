@@ -42,8 +42,8 @@ class TableFolder(MutableMapping[str, pa.Table]):
                 table,
                 self.file(name),
                 compression="zstd",
-                # Whole numbers seldom repeat, but are near to those before: as differences, they are written and
-                # read in half of the time.
+                # Whole numbers seldom repeat, but are near to those before: as differences they are written
+                # and read in half of the time.
                 use_dictionary=[one for one in table.column_names if one not in numbers],
                 column_encoding=dict.fromkeys(numbers, "DELTA_BINARY_PACKED"),
                 write_statistics=False,  # nothing filters by them
