@@ -1,7 +1,7 @@
 """Replays of a causal graph: how late segments may end, and what remains without some of the work.
 
 Segments that follow each other on a lane move together between their ports, so that only the ports need a
-loop: within a run, start(i) = anchor + offset(i), and the anchor changes at ports alone.
+loop: within a run, start(i) = anchor + offset(i), and the anchor changes at entries alone.
 """
 
 from collections.abc import Callable, Mapping
@@ -50,7 +50,8 @@ class Replay:
     """The causal graph as runs and ports, for replays.
 
     A run is a stretch of a lane in which each segment has an edge from the one before. A port is a segment at
-    either end of any other edge.
+    either end of any other edge. An entry is a port that such an edge reaches, or whose start is fixed: only
+    there may something else than the run's own work hold it up.
 
     Parameters
     ----------
@@ -95,6 +96,10 @@ class Replay:
         place[self._ports] = np.arange(len(self._ports))
         self._causes = _Edges(place[effect], place[cause], lag, len(self._ports))
         self._effects = _Edges(place[cause], place[effect], lag, len(self._ports))
+        is_entry = self._causes.counts > 0
+        is_entry[place[list(fixed)]] = True
+        self._entry_ports = np.flatnonzero(is_entry)
+        self._entries: Ints = self._ports[is_entry]
 
     def _offsets(self, work: Ints) -> Ints:
         """Calculate when each segment starts after the start of its run, as if nothing else held it, ns."""
@@ -127,7 +132,7 @@ class Replay:
                 bound = port_anchor[effect] + at[effect] - lag[i] - done[port]
                 anchor = min(anchor, bound)
             anchors[run[port]] = port_anchor[port] = anchor
-        latest = self._spread(port_anchor, base, self._port_nearest(following=True))
+        latest = self._spread(port_anchor, base, self._nearest(ports, following=True))
         slack: Ints = latest + offset + work - segments.completion
         return slack
 
@@ -150,37 +155,37 @@ class Replay:
 
         The outcome ends with the last segment of `counts`, which must not be empty.
         """
-        ports, begun = self._ports, self.window.start
+        ports, entries, begun = self._ports, self._entries, self.window.start
         total = np.cumsum(np.append(0, work[:-1])[: len(work)] + self._lag)
         origin = total[self._firsts]
         at = total[ports] - origin[self._run[ports]]
         anchors = [begun] * len(origin)
         raised = [-1] * len(anchors)
-        earliest = [begun] * len(ports)
+        earliest = np.full(len(ports), begun)
         for segment, time in self._fixed.items():
-            earliest[self._place[segment]] = time - int(at[self._place[segment]])
-        port_anchor, chosen, raised_by = [0] * len(ports), [-1] * len(ports), [-1] * len(ports)
-        until, causes = self._causes.until, self._causes.others
+            earliest[self._place[segment]] = time - at[self._place[segment]]
+        entry_anchor = [begun] * (len(entries) + 1)  # the last one is for runs before their first entry
+        chosen, raised_by = [-1] * len(entries), [-1] * len(entries)
+        causes = self._causes_of_entries
         later = self._causes.along(at, at + work[ports])
         end = 0
-        for port, mine in enumerate(self._run_of_port):
-            anchor, floor = anchors[mine], earliest[port]
+        for entry, (mine, until, floor) in enumerate(
+            zip(self._run_of_entry, self._until, earliest[self._entry_ports].tolist(), strict=True)
+        ):
+            anchor = anchors[mine]
             if floor > anchor:  # noqa: PLR1730  (a call takes twice as long)
                 anchor = floor
-            begin, end = end, until[port]
+            begin, end = end, until
             for i in range(begin, end):
-                cause = causes[i]
-                arrival = port_anchor[cause] + later[i]
+                arrival = entry_anchor[causes[i]] + later[i]
                 if arrival > anchor:
-                    anchor, chosen[port] = arrival, cause
-            if chosen[port] >= 0:
-                raised[mine] = port
-            anchors[mine] = port_anchor[port] = anchor
-            raised_by[port] = raised[mine]
-        known = np.array([*port_anchor, begun], dtype=np.int64)
+                    anchor, chosen[entry], raised[mine] = arrival, i, entry
+            anchors[mine] = entry_anchor[entry] = anchor
+            raised_by[entry] = raised[mine]
+        known = np.array(entry_anchor, dtype=np.int64)
 
         def starts(which: Ints | slice = slice(None)) -> Ints:
-            found: Ints = known[self._port_before[which]] + total[which] - origin[self._run[which]]
+            found: Ints = known[self._entry_before[which]] + total[which] - origin[self._run[which]]
             return found
 
         def walk() -> Flags:
@@ -205,32 +210,43 @@ class Replay:
     def _walk(self, sink: int, chosen: list[int], raised_by: list[int]) -> Flags:
         """Mark the segments from each entry of a run up to where the path leaves it."""
         marks = np.zeros(len(self.segments) + 1, dtype=np.int64)
-        before = self._port_before
         at = sink
         while True:
-            port = int(before[at])
-            entry = raised_by[port] if port >= 0 else -1
-            begin = int(self._ports[entry]) if entry >= 0 else int(self._firsts[self._run[at]])
+            last = int(self._entry_before[at])
+            entry = raised_by[last] if last >= 0 else -1
+            begin = int(self._entries[entry]) if entry >= 0 else int(self._firsts[self._run[at]])
             marks[begin] += 1
             marks[at + 1] -= 1
             if entry < 0:
                 on_path: Flags = np.cumsum(marks)[:-1] > 0
                 return on_path
-            at = int(self._ports[chosen[entry]])
+            at = int(self._ports[self._causes.others[chosen[entry]]])
 
     @cached_property
-    def _run_of_port(self) -> list[int]:
-        run: list[int] = self._run[self._ports].tolist()
+    def _run_of_entry(self) -> list[int]:
+        run: list[int] = self._run[self._entries].tolist()
         return run
 
     @cached_property
-    def _port_before(self) -> Ints:
-        return self._port_nearest(following=False)
+    def _until(self) -> list[int]:
+        """Where the edges to each entry end; those to the next one begin there."""
+        ends: list[int] = self._causes.until[self._entry_ports].tolist()
+        return ends
 
-    def _port_nearest(self, *, following: bool) -> Ints:
-        """Find the nearest port of the same run at or before (or after) each segment, -1 for none."""
+    @cached_property
+    def _causes_of_entries(self) -> list[int]:
+        """The entry that the cause of each edge to an entry starts after, -1 for none."""
+        before: list[int] = self._entry_before[self._ports[self._causes.others]].tolist()
+        return before
+
+    @cached_property
+    def _entry_before(self) -> Ints:
+        return self._nearest(self._entries, following=False)
+
+    def _nearest(self, marked: Ints, *, following: bool) -> Ints:
+        """Find the nearest `marked` segment of the same run at or before (or after) each one, -1 for none."""
         place = np.full(len(self.segments), -1, dtype=np.int64)
-        place[self._ports] = np.arange(len(self._ports))
+        place[marked] = np.arange(len(marked))
         index = np.arange(len(place))
         if following:
             index = np.minimum.accumulate(np.where(place >= 0, index, len(place))[::-1])[::-1]
@@ -254,28 +270,21 @@ class _Edges:
         order = np.argsort(key, kind="stable")
         self.counts: Ints = np.bincount(key, minlength=ports)
         self._first = np.append(0, np.cumsum(self.counts))
-        self._key, self._other, self._lag = key[order], other[order], lag[order]
+        self._key, self.others, self._lag = key[order], other[order], lag[order]
 
-    @cached_property
-    def until(self) -> list[int]:
+    @property
+    def until(self) -> Ints:
         """Where each port's edges end; those of the next one begin there."""
-        ends: list[int] = self._first[1:].tolist()
-        return ends
-
-    @cached_property
-    def others(self) -> list[int]:
-        """The port at the other end of each edge."""
-        ports: list[int] = self._other.tolist()
-        return ports
+        return self._first[1:]
 
     def along(self, at: Ints, done: Ints) -> list[int]:
         """Calculate by how many ns each effect is anchored after its cause.
 
         `at`, `done`: start and completion of each port, counted from its anchor.
         """
-        later: list[int] = (done[self._other] + self._lag - at[self._key]).tolist()
+        later: list[int] = (done[self.others] + self._lag - at[self._key]).tolist()
         return later
 
     def lists(self) -> tuple[list[int], list[int], list[int]]:
         """List where each port's edges begin, the port at their other end, and their lag."""
-        return self._first.tolist(), self._other.tolist(), self._lag.tolist()
+        return self._first.tolist(), self.others.tolist(), self._lag.tolist()

@@ -59,8 +59,10 @@ def step_of(graph: ReplayGraph, segment: Ints) -> Ints:
     segments, calls = graph.segments, graph.calls
     event = segments.event[segment]
     step = np.where(event >= 0, calls.step[event], calls.step.min(initial=0))
-    pairs = np.stack([graph.lanes.rank[segments.lane[segment]], step])
-    return np.unique(pairs, axis=1, return_inverse=True)[1].reshape(-1)
+    steps, number = np.unique(step, return_inverse=True)
+    both = graph.lanes.rank[segments.lane[segment]] * len(steps) + number
+    found: Ints = np.unique(both, return_inverse=True)[1]
+    return found
 
 
 def find_repeats(graph: ReplayGraph, host: Flags, group: Ints | None = None) -> Repeats:

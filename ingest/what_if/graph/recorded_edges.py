@@ -31,7 +31,9 @@ def on_recorded_edges(graph: ReplayGraph) -> ReplayGraph:
     work = np.where(waited, segments.end - segments.start, segments.work)
     sure = replace(segments, work=work)
     edges = _bound_anew(sure, select_rows(found, found.recorded), inferred, graph.window)
-    late = np.setdiff1d(np.flatnonzero(segments.start > graph.window.start), edges.effect)
+    caused = np.zeros(len(segments), dtype=bool)
+    caused[edges.effect] = True
+    late = np.flatnonzero((segments.start > graph.window.start) & ~caused)
     fixed = dict(zip(late.tolist(), segments.start[late].tolist(), strict=True))
     names = GAP_OF_MECHANISM[edges.mechanism]
     return replace(graph, segments=sure, dependencies=edges, gap_name=names, fixed=fixed)
