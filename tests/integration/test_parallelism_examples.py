@@ -4,9 +4,18 @@ import re
 from pathlib import Path
 
 import pytest
-from run_examples import needs_torch, rows_after, run_example, times_as_fast
+from run_examples import needs_torch, rows_after, run_example
 
 pytestmark = pytest.mark.exhaustive
+LATE_MS = {"forward": 40, "backward": 80}
+"""By how much the late layer of the example of tensor parallelism pauses longer than the others."""
+
+
+def gained_ms(said: str, row: str) -> float:
+    """By how many ms a step gets shorter, as the comparison with what was measured says in a row."""
+    (found,) = re.findall(rf"^{row} +([\d.]+)(?: \[\S+\])? +([\d.]+)", said, re.M)
+    before, after = map(float, found)
+    return before - after
 
 
 @needs_torch
@@ -30,12 +39,12 @@ def test_waiting_is_told_from_transfer_in_the_layer_that_is_late_on_one_rank(tmp
     rows = re.findall(r"^(\d) +(\d) +(\w+) .*% +([\d.]+) +([\d.]+) +[\d.]+ +[\d.]+$", before, re.M)
     waited = {(int(rank), int(layer), phase): float(told) for rank, layer, phase, told, _ in rows}
     assert len(waited) == 2 * 4 * 2
-    for phase, late_ms in (("forward", 40), ("backward", 80)):
+    for phase, late_ms in LATE_MS.items():
         others, itself = waited[0, 2, phase], waited[1, 2, phase]
         assert others > late_ms / 2 > itself
-    (gained,) = re.findall(r"^predicted .* ([\d.]+) \([\d.]+ to [\d.]+\)$", said, re.M)
-    assert float(gained) > 1.1
-    assert times_as_fast(said)[0] > 1.1
+    # Of a step, which is about 500 ms on a quiet machine; a busy one makes it longer, but not what is late.
+    assert gained_ms(said, "predicted") > sum(LATE_MS.values()) / 2
+    assert gained_ms(said, "measured") > sum(LATE_MS.values()) / 2
 
 
 @needs_torch
