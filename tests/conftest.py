@@ -27,7 +27,7 @@ os.environ.pop("COLUMNS", None)  # processes of xdist have the width of its own 
 _WITHOUT_SHRINKING = [phase for phase in Phase if phase is not Phase.shrink]
 settings.register_profile(
     "quick",
-    max_examples=12,
+    max_examples=8,
     derandomize=True,
     deadline=None,
     suppress_health_check=list(HealthCheck),

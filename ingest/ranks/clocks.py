@@ -10,9 +10,10 @@ from tracegraph.ingest.causal.events.events import NONE
 from tracegraph.ingest.ranks.matching import Operation
 
 _ENOUGH_FOR_DRIFT = 10
-"""Operations from which on a drift is fitted at all."""
+"""Operations from which on a drift is fitted at all: a line through a few follows their noise."""
 _MOST_FOR_DRIFT = 400
-"""Operations that the fit of a drift looks at; it compares all pairs of them."""
+"""Operations that the fit of a drift looks at; it compares all pairs of them, 80,000 at most, so that it
+takes a moment."""
 _WORTH = 0.5
 """A drift counts if it makes the spread smaller than this share of what it is without. Chosen by eye: a
 larger share would add drifts to clocks that have none, a smaller one miss those that are small beside the

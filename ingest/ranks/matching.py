@@ -15,7 +15,8 @@ _FEWEST, _TIMES_NEARER = 4, 4.0
 eye: the ends of two or three operations may agree by chance at a wrong shift; a larger factor would leave
 more files unmatched."""
 _MOST_PLACES = 1 << 24
-"""Comparisons (shifts times operations) up to which shifts are tried; they are held in memory at once."""
+"""Comparisons (shifts times operations) up to which shifts are tried; they are held in memory at once, in 128
+MiB."""
 _BY_TIME, _BY_ORDER, _BY_ORDER_OF_GROUP = 0.6, 0.8, 0.9
 """Confidence (0..1) of a match without ids: by ends, by order, by order in a group that files name. All three
 are estimates, in the order of how much of a match the files state."""

@@ -5,12 +5,12 @@ import pyarrow as pa
 
 from tracegraph.ingest.arrays import Ints
 from tracegraph.ingest.causal.graph.solution import Solution
+from tracegraph.ingest.measures.hardware_counters import find_meaning
 from tracegraph.ingest.measures.measures import Measures
 from tracegraph.ingest.tables.columns import Columns, label_column, make_table
 from tracegraph.ingest.text_columns import read_texts
 from tracegraph.store.schema import node_labels, schema
 from tracegraph.vocabulary.evidence import EVIDENCE
-from tracegraph.vocabulary.hardware_counters import find_meaning
 
 
 def counter_nodes(model: Solution, counters: pa.Table, ids: Ints, common: Columns) -> pa.Table:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tracegraph.ingest.arrays import Flags, Ints
-from tracegraph.ingest.what_if.fixes.enclosing_operators import is_own, nearest_event
+from tracegraph.ingest.what_if.graph.enclosing_operators import is_own, nearest_event
 from tracegraph.ingest.what_if.graph.graph import ReplayGraph
 from tracegraph.vocabulary.categories import Role
 from tracegraph.vocabulary.step_names import step_number

@@ -71,27 +71,33 @@ def test_own_traces(database: Database, workspace: Workspace, name: str) -> None
     check(database, workspace, read_trace(TRACES / name, Integrity(name)))
 
 
-@settings(max_examples=settings.default.max_examples // 10)
+@settings(max_examples=max(1, settings.default.max_examples // 10))
 @given(rows=random_traces.rows())
 def test_random_traces(rows: list[tiny.Row], database: Database, workspace: Workspace) -> None:
     assume(any(row["start_ns"] != row["end_ns"] for row in rows))  # else there is nothing to store
     check(database, workspace, tiny.trace(*rows))
 
 
+PASSED_BY = [
+    tiny.call("cudaEventSynchronize", 7, 24, 7, thread=2),
+    tiny.call("cudaStreamSynchronize", 15, 37, 4, thread=2),
+    tiny.kernel("first", 23, 45, 7),
+    tiny.kernel("overlaps", 37, 62, 5),
+    tiny.call("cudaDeviceSynchronize", 35, 56, 5, thread=1),
+    tiny.call("cudaEventSynchronize", 39, 57, 2, thread=1),
+    tiny.kernel("empty", 54, 54, 2, stream=20),
+    tiny.kernel("last", 67, 89, 1, stream=20),
+]
+"""Work launched from inside a call that has just stopped waiting."""
+
+
+@pytest.mark.exhaustive
 def test_wait_passed_by(database: Database, workspace: Workspace) -> None:
-    """Work launched from inside a call that has just stopped waiting: both lags before it have a name."""
-    rows = [
-        tiny.call("cudaEventSynchronize", 7, 24, 7, thread=2),
-        tiny.call("cudaStreamSynchronize", 15, 37, 4, thread=2),
-        tiny.kernel("first", 23, 45, 7),
-        tiny.kernel("overlaps", 37, 62, 5),
-        tiny.call("cudaDeviceSynchronize", 35, 56, 5, thread=1),
-        tiny.call("cudaEventSynchronize", 39, 57, 2, thread=1),
-        tiny.kernel("empty", 54, 54, 2, stream=20),
-        tiny.kernel("last", 67, 89, 1, stream=20),
-    ]
-    check(database, workspace, tiny.trace(*rows))
-    path = path_rows(tiny.model(*rows))
+    check(database, workspace, tiny.trace(*PASSED_BY))
+
+
+def test_both_lags_before_work_behind_a_wait_that_is_passed_by_have_a_name() -> None:
+    path = path_rows(tiny.model(*PASSED_BY))
     assert list(zip(path["name"], path["end_ns"] // 1000, strict=True))[2:] == [
         ("first", 37),
         ("waiting for GPU", 45),

@@ -2,7 +2,6 @@
 
 import gzip
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from statistics import median
 
@@ -24,12 +23,10 @@ ALL_MB = 100.0
 
 
 @pytest.fixture(scope="module")
-def run(database: Database, workspace: Workspace) -> Iterator[Run]:
+def run(database: Database, workspace: Workspace) -> Run:
     take_for_own(database, workspace)
     bench = Workbench(workspace, ConnectionSettings())
-    found = bench.ingest(SWEEP / f"{RECORDED_MB:g}", "bucket-sweep")
-    yield found
-    bench.delete(found.name)
+    return bench.ingest(SWEEP / f"{RECORDED_MB:g}", "bucket-sweep")
 
 
 @pytest.fixture(scope="module")

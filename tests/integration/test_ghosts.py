@@ -1,6 +1,7 @@
 """Storing or deleting stops between the database and the kept tables: then the run is there for all, or none.
 
-The kills at every step are in tests/crash; here the moments that left ghosts are tried always.
+The kills at every step are in tests/crash, and one that is tried always in test_killed_ingest; here are the
+moments that left ghosts.
 """
 
 from collections.abc import Callable
@@ -19,6 +20,7 @@ from tracegraph.store.session import open_database, stop_server
 from tracegraph.store.workspace import Workspace, open_workspace
 from tracegraph.workbench.bench import Workbench
 
+pytestmark = pytest.mark.exhaustive
 MANAGED = ConnectionSettings()
 READY = "MATCH (r:Run {state: 'ready'}) RETURN r.name AS name"
 
@@ -61,7 +63,7 @@ def check_alike(workspace: Workspace) -> set[str]:
     return visible
 
 
-@pytest.mark.parametrize("load", [pytest.param("bolt", marks=pytest.mark.exhaustive), "bulk"])
+@pytest.mark.parametrize("load", ["bolt", "bulk"])
 def test_killed_between_keeping_and_showing(
     load: Load, own: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -91,7 +93,6 @@ def delete_killed_among_the_tables(workspace: Workspace, patch: pytest.MonkeyPat
     delete_first(workspace)
 
 
-@pytest.mark.exhaustive
 @pytest.mark.parametrize("delete", [delete_killed_in_the_database, delete_killed_among_the_tables])
 def test_killed_in_a_deletion(
     delete: Callable[[Workspace, pytest.MonkeyPatch], None], own: Workspace, monkeypatch: pytest.MonkeyPatch
@@ -102,7 +103,6 @@ def test_killed_in_a_deletion(
     assert check_alike(own) == set()
 
 
-@pytest.mark.exhaustive
 def test_a_rebuild_that_replaces_a_run_is_killed_before_its_last_step(
     own: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -27,9 +27,8 @@ LONG_QUERY = "UNWIND range(1, 100000000000) AS i RETURN sum(i)"
 
 @pytest.fixture(scope="module")
 def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workspace]:
-    """A workspace with a run, whose server nobody keeps."""
+    """A workspace whose server nobody keeps."""
     workspace = open_workspace(tmp_path_factory.mktemp("linger"))
-    assert run(workspace.root, "--linger", "0", "ingest", TRACE, "--run", "first")[0] == 0
     yield workspace
     stop_server(workspace)
 

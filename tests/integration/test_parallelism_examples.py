@@ -1,12 +1,29 @@
 """The examples of pipelines, tensor parallelism and sharding name what their job measures itself."""
 
+import json
 import re
 from pathlib import Path
+from statistics import median
 
 import pytest
-from run_examples import needs_torch, rows_after, run_example, times_as_fast
+from run_examples import needs_torch, rows_after, run_example
 
 pytestmark = pytest.mark.exhaustive
+LATE_MS = {"forward": 40, "backward": 80}
+"""By how much the late layer of the example of tensor parallelism pauses longer than the others."""
+
+
+def predicted_ms(said: str) -> float:
+    """By how many ms a step gets shorter, as the prediction says."""
+    ((before, after),) = re.findall(r"^predicted +([\d.]+) +([\d.]+)", said, re.M)
+    return float(before) - float(after)
+
+
+def measured_ms(folder: Path) -> float:
+    """By how many ms it did: the median of differences of rounds in turns, which others disturb alike."""
+    newest = max(folder.glob("*/times.json"), key=lambda file: file.stat().st_mtime)
+    times = json.loads(newest.read_text())
+    return median(before - after for before, after in zip(times["before"], times["balanced"], strict=True))
 
 
 @needs_torch
@@ -30,12 +47,12 @@ def test_waiting_is_told_from_transfer_in_the_layer_that_is_late_on_one_rank(tmp
     rows = re.findall(r"^(\d) +(\d) +(\w+) .*% +([\d.]+) +([\d.]+) +[\d.]+ +[\d.]+$", before, re.M)
     waited = {(int(rank), int(layer), phase): float(told) for rank, layer, phase, told, _ in rows}
     assert len(waited) == 2 * 4 * 2
-    for phase, late_ms in (("forward", 40), ("backward", 80)):
+    for phase, late_ms in LATE_MS.items():
         others, itself = waited[0, 2, phase], waited[1, 2, phase]
         assert others > late_ms / 2 > itself
-    (gained,) = re.findall(r"^predicted .* ([\d.]+) \([\d.]+ to [\d.]+\)$", said, re.M)
-    assert float(gained) > 1.1
-    assert times_as_fast(said)[0] > 1.1
+    # Of a step, which is about 500 ms on a quiet machine; a busy one makes it longer, but not what is late.
+    assert predicted_ms(said) > sum(LATE_MS.values()) / 2
+    assert measured_ms(tmp_path) > sum(LATE_MS.values()) / 2
 
 
 @needs_torch

@@ -33,12 +33,9 @@ def test_the_bubble_is_that_of_the_formula_and_of_the_jobs_own_times(
     bench = Workbench(workspace, ConnectionSettings())
     folder = DATA / f"{schedule}_p{stages}_m{micro_batches}"
     run = bench.ingest(str(folder / "rank*.json.gz"), f"pipeline-{schedule}-{stages}-{micro_batches}")
-    try:
-        rows = run.pipeline(micro_batches=micro_batches)
-        counted = run.pipeline()
-        timeline = run.pipeline_timeline()
-    finally:
-        bench.delete(run.name)
+    rows = run.pipeline(micro_batches=micro_batches)
+    counted = run.pipeline()
+    timeline = run.pipeline_timeline()
     own = json.loads((folder / "times.json").read_text())["steps"]
     assert rows.groupby("step")["rank"].agg(list).tolist() == [list(range(stages))] * len(own)
     assert rows["stage"].eq(rows["rank"]).all()

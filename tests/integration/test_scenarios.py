@@ -24,6 +24,8 @@ QUESTIONS = {
     "no-waits": ("simulated_gpu", {"remove_wait": "waiting for GPU"}),
     "no-decoding": ("slow_loader", {"remove": "under=decode batch"}),
 }
+QUICK = {"no-kernels", "no-waits", "no-decoding"}
+"""One of each kind: work that goes, waits that go, and what a name holds."""
 
 
 @pytest.fixture
@@ -45,7 +47,10 @@ def kept(bench: Workbench) -> Iterator[Callable[[Run, str], Run]]:
         scenario.delete()
 
 
-@pytest.mark.parametrize("name", QUESTIONS)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(one, marks=() if one in QUICK else pytest.mark.exhaustive) for one in QUESTIONS],
+)
 def test_the_path_of_a_scenario_is_as_long_as_was_predicted(
     name: str, bench: Workbench, stored_example: Stored, kept: Callable[[Run, str], Run]
 ) -> None:

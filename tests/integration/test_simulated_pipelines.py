@@ -39,11 +39,8 @@ def test_work_and_bubble_are_those_of_the_simulation(
     write_job(job, ranks, tmp_path / "job")
     bench = Workbench(workspace, ConnectionSettings())
     run = bench.ingest(tmp_path / "job", f"simulated-{schedule}")
-    try:
-        rows = run.pipeline(chunks=chunks)
-        timeline = run.pipeline_timeline()
-    finally:
-        bench.delete(run.name)
+    rows = run.pipeline(chunks=chunks)
+    timeline = run.pipeline_timeline()
     rows = rows[rows["step"].eq(LAST)].set_index("rank")
     assert rows["stage"].tolist() == [0, 1, 2, 3]
     assert rows["micro_batches"].eq(BATCHES).all()

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from export import from_database, from_tables
 from hostile import hostile_graph
+from stored_traces import take_for_own
 from storing_runs import store_run
 
 from tracegraph.base.errors import InputError, StoreError
@@ -25,7 +26,7 @@ from tracegraph.store.schema.schema import NODES
 from tracegraph.store.session import open_database
 from tracegraph.store.storing import store_and_open
 from tracegraph.store.tables import GraphTables
-from tracegraph.store.workspace import open_workspace
+from tracegraph.store.workspace import Workspace, open_workspace
 
 MANAGED = ConnectionSettings()
 STATE = "MATCH (r:Run {name: $run}) RETURN r.state AS state"
@@ -55,12 +56,14 @@ def test_bulk_load_equals_the_tables(tmp_path: Path) -> None:
     tables = hostile_graph("hostile-bulk")
     workspace = open_workspace(tmp_path / "with space")
     with store_and_open(workspace, MANAGED, tables, manifest(tables.run)) as database:
+        assert lacks_late_indexes(database)  # they are built after the answers of the command
         assert from_database(database, tables.run) == from_tables(tables)
         assert from_tables(workspace.load_run(tables.run)) == from_tables(tables)
         assert workspace.manifests() == [manifest(tables.run)]
         # The second run of a workspace goes over Bolt, into the same database.
         other = hostile_graph("second", ["a", "b", "c", "d", "e", "f"])
         store_run(workspace, MANAGED, other, manifest("second"))
+        assert not lacks_late_indexes(database)
         assert from_database(database, other.run) == from_tables(other)
         assert from_database(database, tables.run) == from_tables(tables)
         assert not list(workspace.neo4j_home.parent.glob("neo4j.new*"))
@@ -89,18 +92,17 @@ def test_an_index_that_failed_is_built_anew(database: Database) -> None:
     assert name in found["name"].tolist()
 
 
-def test_indexes_that_reports_do_not_need_are_built_after_them(tmp_path: Path) -> None:
-    workspace, tables = open_workspace(tmp_path), hostile_graph("late")
-    with store_and_open(workspace, MANAGED, tables, manifest(tables.run)) as database:
-        assert lacks_late_indexes(database)
-    with open_database(workspace, MANAGED) as database:
-        assert not lacks_late_indexes(database)
-        with served_database.own_writes(workspace.neo4j_home, database):
-            for name in late_names():  # as if the command had been killed before it built them
-                database.write(f"DROP INDEX {name}")
-    with open_database(workspace, MANAGED) as database:
-        assert not lacks_late_indexes(database)
-        assert not served_database.is_changed(workspace.neo4j_home, database)
+def test_indexes_that_a_killed_command_left_out_are_built_by_the_next(
+    database: Database, workspace: Workspace
+) -> None:
+    take_for_own(database, workspace)
+    with served_database.own_writes(workspace.neo4j_home, database):
+        for name in late_names():
+            database.write(f"DROP INDEX {name}")
+    assert lacks_late_indexes(database)
+    with open_database(workspace, MANAGED) as opened:
+        assert not lacks_late_indexes(opened)
+        assert not served_database.is_changed(workspace.neo4j_home, opened)
 
 
 def test_what_needs_no_index_reads_each_node_once_without_them(tmp_path: Path) -> None:

@@ -5,11 +5,13 @@ import time
 from pathlib import Path
 
 import pytest
+from stored_traces import take_for_own
 from storing_runs import store_run
 
 from tracegraph.base.progress import Progress, silent
 from tracegraph.ingest.options import IngestOptions
 from tracegraph.ingest.pipeline import ingest_run
+from tracegraph.store.connection import Database
 from tracegraph.store.connection_settings import ConnectionSettings
 from tracegraph.store.read_locks import reading_runs
 from tracegraph.store.session import open_database, stop_server
@@ -18,7 +20,10 @@ from tracegraph.store.workspace import Workspace, open_workspace
 MANAGED = ConnectionSettings()
 TRACES = Path(__file__).parents[2] / "examples" / "traces"
 NODES = "MATCH (n {run: $run}) RETURN min(id(n)) AS first, max(id(n)) AS last"
-NEWEST = "MATCH (r:Run {state: 'ready'}) RETURN r.name AS name, r.created AS created ORDER BY created"
+NEWEST = (
+    "MATCH (r:Run {state: 'ready'}) WHERE r.name IN $names "
+    "RETURN r.name AS name, r.created AS created ORDER BY created"
+)
 
 
 @pytest.fixture(scope="module")
@@ -27,26 +32,32 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> Workspace:
 
 
 def ingest(
-    workspace: Workspace, trace: str, cross_thread: str | None = None, progress: Progress = silent
+    workspace: Workspace,
+    trace: str,
+    cross_thread: str | None = None,
+    progress: Progress = silent,
+    run: str | None = None,
 ) -> None:
     options = IngestOptions(cross_thread=cross_thread)
-    made = ingest_run([TRACES / f"{trace}.json.gz"], trace, silent, options)
+    made = ingest_run([TRACES / f"{trace}.json.gz"], run or trace, silent, options)
     store_run(workspace, MANAGED, *made, progress)
 
 
-def test_the_same_is_taken_and_becomes_the_newest(own: Workspace) -> None:
-    with open_database(own, MANAGED) as database:
-        ingest(own, "two_threads")
-        nodes = database.read(NODES, {"run": "two_threads"}).to_dict("records")
-        created = database.read(NEWEST)["created"].tolist()
-        ingest(own, "two_threads")
-        assert database.read(NEWEST)["created"].tolist() == created
-        ingest(own, "simulated_gpu")
-        assert database.read(NEWEST)["name"].tolist() == ["two_threads", "simulated_gpu"]
-        ingest(own, "two_threads")
-        assert database.read(NEWEST)["name"].tolist() == ["simulated_gpu", "two_threads"]
-        assert database.read(NODES, {"run": "two_threads"}).to_dict("records") == nodes
-        assert own.manifests()[-1]["created"] == database.read(NEWEST)["created"].iloc[-1]
+def test_the_same_is_taken_and_becomes_the_newest(workspace: Workspace, database: Database) -> None:
+    first, second = "taken-first", "taken-second"
+    newest = {"names": [first, second]}
+    take_for_own(database, workspace)
+    ingest(workspace, "two_threads", run=first)
+    nodes = database.read(NODES, {"run": first}).to_dict("records")
+    created = database.read(NEWEST, newest)["created"].tolist()
+    ingest(workspace, "two_threads", run=first)
+    assert database.read(NEWEST, newest)["created"].tolist() == created
+    ingest(workspace, "simulated_gpu", run=second)
+    assert database.read(NEWEST, newest)["name"].tolist() == [first, second]
+    ingest(workspace, "two_threads", run=first)
+    assert database.read(NEWEST, newest)["name"].tolist() == [second, first]
+    assert database.read(NODES, {"run": first}).to_dict("records") == nodes
+    assert workspace.manifests()[-1]["created"] == database.read(NEWEST, newest)["created"].iloc[-1]
 
 
 @pytest.mark.exhaustive

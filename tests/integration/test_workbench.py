@@ -268,7 +268,7 @@ def refuses(bench: Workbench, run: Run) -> None:
         assert "Workbench.open()" in closed.value.hint
 
 
-@pytest.mark.parametrize("how", ["ends", "fails"])
+@pytest.mark.parametrize("how", ["ends", pytest.param("fails", marks=pytest.mark.exhaustive)])
 def test_a_program_that_never_closes_leaves_no_server(tmp_path: Path, how: str) -> None:
     code, pid = program(tmp_path, how)
     assert code == (how == "fails")

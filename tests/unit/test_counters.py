@@ -10,12 +10,12 @@ import pytest
 import tiny
 
 from tracegraph.ingest.integrity_findings import Integrity
+from tracegraph.ingest.measures.hardware_counters import COUNTERS, find_meaning
 from tracegraph.ingest.measures.measures import measure, stored_measures
 from tracegraph.ingest.sources.reading import read_source
 from tracegraph.ingest.sources.source import as_source
 from tracegraph.ingest.tables.graph import build_graph
 from tracegraph.ingest.trace import COUNTER_SCHEMA, TraceFile
-from tracegraph.vocabulary.hardware_counters import COUNTERS, find_meaning
 
 FADD = "smsp__sass_thread_inst_executed_op_fadd_pred_on.sum"
 

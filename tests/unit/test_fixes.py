@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import tiny
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from random_traces import rows
 from tiny import call, event, kernel, step
@@ -217,7 +217,6 @@ def test_what_fixes_leave_can_be_kept(events: list[tiny.Row], fixes: list[tuple[
     assert kept.window.end - kept.window.start == found.prediction.naive.predicted_ns
 
 
-@settings(derandomize=True, deadline=None, max_examples=60)
 @given(
     rows().filter(
         lambda found: any(

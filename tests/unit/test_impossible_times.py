@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 import tiny
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tiny import Model, Row, call, event, kernel, step, sync
 
@@ -171,7 +171,6 @@ def test_an_operator_ends_with_its_step() -> None:
     assert model.window.end == 2_050_000
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.data())
 def test_only_rows_that_overrun_are_clipped_and_none_below_its_length(data: st.DataObject) -> None:
     count = data.draw(st.integers(8, 30))

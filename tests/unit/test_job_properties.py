@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rank_parts import read_part
 from tiny import Row, call, event, kernel
@@ -70,7 +70,6 @@ def jobs(draw: st.DrawFn) -> tuple[Works, list[int]]:
     return works, skews
 
 
-@settings(max_examples=25)
 @given(jobs(), st.data())
 def test_path_waits_clocks_and_gains_are_those_of_the_simulation(
     made: tuple[Works, list[int]], data: st.DataObject

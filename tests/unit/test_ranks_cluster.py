@@ -78,12 +78,18 @@ def test_a_file_that_workers_do_not_see_is_told_from_one_that_is_not_there(files
     ],
 )
 def test_a_scheduler_that_cannot_be_reached_is_one_line_soon(
-    files: list[Path], asked: str, reason: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+    files: list[Path],
+    asked: str,
+    reason: str,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(cluster_module, "PATIENCE_S", 1.0)
     begun = time.monotonic()
     workspace = ["--workspace", str(tmp_path / "workspace")]
     assert main([*workspace, "ingest", *map(str, files), "--scheduler", asked]) == 2
-    assert time.monotonic() - begun < 15
+    assert time.monotonic() - begun < 10
     said = capsys.readouterr().err
     *progress, error = said.splitlines()
     assert f"the Dask scheduler at {asked} cannot be reached: {reason}" in error

@@ -12,8 +12,8 @@ ARCHITECTURE = ROOT / "docs" / "architecture.md"
 DRAWN = runpy.run_path(str(ROOT / "docs" / "storeys.py"))
 ROOMS = [room for level in DRAWN["STOREYS"] for room in level]
 MOST_MODULES = 20
-LARGE = {"workbench/sections", "ingest/causal/rules", "ingest/what_if/fixes"}
-"""Folders in which a module is one section, rule or fix."""
+LARGE = {"workbench/sections"}
+"""Folders in which a module is one section."""
 MOST_UNLISTED = 10
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from operation_logs import MESSAGES, SHARED, Job, Key, usual
 
@@ -144,7 +144,6 @@ def _ends_alike(job: Job, own: dict[tuple[int, Key], float], steps: int) -> dict
     return {(k, key): own[k, min(members)] for k in range(steps) for key, members in job.members.items()}
 
 
-@settings(max_examples=25, deadline=None)
 @given(jobs())
 def test_measures_equal_those_of_a_plain_re_simulation(
     drawn: tuple[Job, dict[tuple[int, Key], float], int],

@@ -17,10 +17,13 @@ from tracegraph.ingest.causal.launches.launches import USUAL_LATE_LAUNCH_NS, USU
 from tracegraph.ingest.integrity_findings import Integrity
 
 _NEAR_NS = 5_000.0
-"""How far above an edge a lag may lie to support it: its support falls from 1 at the edge to 0 here."""
+"""How far above an edge a lag may lie to support it: its support falls from 1 at the edge to 0 here. The
+shortest lags differ by a few microseconds (`USUAL_LAUNCH_NS` and `_USUAL_RETURN_NS` say by how much). Chosen
+by eye: a larger one blurs the edge, with a smaller one too few lags support it."""
 _AGAINST = 0.5
 """What a lag below an edge counts against it: less than a lag on the edge counts for it, because wrong pairs
-(ids used again, guessed streams) fall below."""
+(ids used again, guessed streams) fall below. The half was chosen by eye, between not counting them and
+counting them as much as the others."""
 _LARGEST_DRIFT = 300e-6
 """The largest drift that is searched: 300 ppm, since quartz oscillators keep within about 100 ppm each."""
 _MOST_STEPS = 400

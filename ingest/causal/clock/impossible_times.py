@@ -21,12 +21,15 @@ from tracegraph.vocabulary.categories import Role
 
 _MANY, _FEW = 3, 0.2
 """A call that holds `_MANY` operators cannot be right; if more than the share `_FEW` of a file's calls do so,
-the file is of another kind than these rules know and stays as it is."""
+the file is of another kind than these rules know and stays as it is. Both were chosen by eye: one or two
+operators may begin before a call's end by the noise of times, and damaged rows are few in a file."""
 _FAR_NS, _FAR_TIMES, _NOISE_NS = 1_000_000, 3, 50_000
 """A row outlives another by far if it ends `_FAR_NS` plus `_FAR_TIMES` the other's length after it; a row
-that begins in the last `_NOISE_NS` of another may begin after it, since starts and ends are noisy."""
+that begins in the last `_NOISE_NS` of another may begin after it, since starts and ends are noisy. Chosen by
+eye: an operator may end a little after the annotation around it, and only what is far beyond is cut."""
 _ROUNDS = 20
-"""How often rows that outlive others are looked for at most: each cut may expose another."""
+"""How often rows that outlive others are looked for at most: each cut may expose another, one level deeper.
+It bounds the time for a damaged file; rows that are left after it keep their stated end."""
 _CALLS = (
     "calls and operators cannot have lasted as long as the file says: they hold what their thread ran after "
     "them, or outlive what they run in by far; they end there"

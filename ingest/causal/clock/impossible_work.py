@@ -7,26 +7,31 @@ import numpy as np
 from tracegraph.ingest.arrays import Flags, Ints, Texts
 from tracegraph.ingest.causal.clock.proven_waits import Proven, proven_waits
 from tracegraph.ingest.causal.events.events import Events, is_call_named
+from tracegraph.ingest.causal.events.overlaps import NOISE_NS
 from tracegraph.ingest.causal.launches.launches import Launches, Streams
 from tracegraph.vocabulary.kernel_types import COMMUNICATION, COMPUTATION, kernel_type
 
 _MANY = 3
-"""How many later works of its stream a row must hold whole for its end to be impossible; also the fewest
-rows from which a file or stream is judged at all."""
+"""How many later works of its stream a row must hold whole for its end to be impossible; also the fewest rows
+from which a file or stream is judged at all. Chosen by eye: a row that a tool merged from another stream
+often holds one or two works, and two rows do not show what a stream usually does."""
 _OUT_OF_ORDER, _OVERLAPPING, _MOST_OVERRUNNING = 0.02, 0.1, 0.6
 """A stream runs in order if at most the first share of its other rows hold their successor, and at most the
-second overlap it by half of the shorter row. If more than the third share of its rows overrun, the stream
-is of another kind than these rules know."""
-_NOISE_NS, _OUTLIER = 1_000, 3
-"""Overlaps up to `_NOISE_NS` are noise; a row is an outlier if it lasts `_OUTLIER` times as long as every
-other row of its name that holds nothing."""
+second overlap it by half of the shorter row. If more than the third share of its rows overrun, the stream is
+of another kind than these rules know. Chosen by eye: larger first shares would cut rows of merged streams,
+whose works overlap all the time, smaller ones spare damaged rows for a few kernels that start early. Over
+half of a stream may be damaged, since the rows that are left still show its order."""
+_OUTLIER = 3
+"""A row is an outlier if it lasts this many times as long as every other row of its name that holds nothing.
+Chosen by eye: kernels of one name differ by the shapes that they work on."""
 _CLOCK_NS, _DRIFT, _LEAST_PART = 100_000, 300e-6, 0.1
 """By how much clocks may differ, and drift apart (ns per ns); a row late by less than the last share of its
 length may be right. The drift is the largest that is searched (`clock`); the others were chosen by eye:
 larger ones would leave more rows that cannot be, smaller ones cut rows of clocks that are only off."""
 _FAR_NS, _FEW = 1_000_000_000, 0.4
 """Work is misplaced if it lies at least `_FAR_NS` off; if more than the share `_FEW` of the launched work is,
-the file is of another kind and stays as it is."""
+the file is of another kind and stays as it is. Both were chosen by eye: clocks of one machine differ by far
+less than a second; and less than half may be, since the median lag must be that of work that lies right."""
 _LATEST = np.iinfo(np.int64).max
 """Stands for a bound that does not exist."""
 
@@ -156,8 +161,8 @@ def _in_order(start: Ints, end: Ints) -> bool:
         return False
     overlap = end[:-1] - start[1:]
     shorter = np.minimum(end[:-1] - start[:-1], end[1:] - start[1:])
-    held = (overlap > _NOISE_NS) & (end[1:] < end[:-1])
-    deep = (overlap > _NOISE_NS) & (2 * overlap > shorter)
+    held = (overlap > NOISE_NS) & (end[1:] < end[:-1])
+    deep = (overlap > NOISE_NS) & (2 * overlap > shorter)
     return bool(held.mean() <= _OUT_OF_ORDER and deep.mean() <= _OVERLAPPING)
 
 

@@ -13,7 +13,8 @@ from tracegraph.ingest.causal.launches.launches import Launches, nearest_on_thre
 from tracegraph.vocabulary.categories import Role
 
 _ENOUGH = 8
-"""With this many waits whose stream is known, guessed ones are left out: as many lags show an edge."""
+"""With this many waits whose stream is known, guessed ones are left out: as many lags show an edge. As many
+as the fit of a drift needs (`_LEAST_PAIRS` of `clock`)."""
 
 
 @dataclass(frozen=True)

@@ -6,15 +6,19 @@ from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.causal.events.events import Events
 
 NOISE_NS = 1_000
-"""By how much two rows may overlap only because their times are noisy."""
+"""By how much two rows may overlap only because their times are noisy. Files that state whole microseconds
+round starts and durations apart, so that a row may reach 1 µs into the next one."""
 _LONGEST_NS = 5_000
 """The longest overlap that an early start of the next kernel explains; it must be under half of the shorter
-row, too."""
+row, too. Chosen by eye: the last blocks of a kernel take microseconds; a longer one would take work that runs
+beside other work for work that follows it."""
 _STEP, _DEEP_STEP = 0.5, 0.25
-"""The share of the shorter row by which the later row must start and end later to be in step; the smaller
-one holds if the stream has `_MANY` overlaps and no graph launch holds both rows."""
+"""The share of the shorter row by which the later row must start and end later to be in step; the smaller one
+holds if the stream has `_MANY` overlaps and no graph launch holds both rows. Chosen by eye: a few overlaps,
+or works of a graph, which has branches, must show more to be believed than many that agree."""
 _ALIKE, _MANY = 0.9, 8
-"""The share of a stream's overlaps (or of its rests) that must agree, and how many overlaps are many."""
+"""The share of a stream's overlaps (or of its rests) that must agree, and how many overlaps are many. Chosen
+by eye: one in ten may be noise, but of only eight all must agree."""
 _REST_NS = (300, 2_500)
 """The shortest and longest rest of a stream between two of its works that run one after the other. In the
 recorded files whose times are finer than 1 µs, of Nvidia's GPUs, the median is 1.2 to 2.2 µs and the 5 %

@@ -16,9 +16,12 @@ from tracegraph.vocabulary.step_names import marked_by, step_number
 
 _FEWEST, _COVERED, _FEWEST_ITERATIONS = 3, 0.5, 2
 """Annotations are suggested as steps if there are at least `_FEWEST` and at least the share `_COVERED` of
-their thread's time is in them; a server's iterations are steps if there are at least `_FEWEST_ITERATIONS`."""
+their thread's time is in them; a server's iterations are steps if there are at least `_FEWEST_ITERATIONS`.
+Chosen by eye: what repeats twice may be two parts of one step, and what covers less than half is a part of a
+step; the names of a server's iterations say what they are, so that two suffice to compare."""
 _LISTED, _LONGEST = 8, 80
-"""How many annotations an error message lists, and how many characters of a name it quotes."""
+"""How many annotations an error message lists, and how many characters of a name it quotes: the message then
+fits a screen, and a name one line."""
 _DIGITS = re.compile(r"(?<!\d)\d{1,18}(?!\d)", re.ASCII)
 
 

@@ -41,7 +41,9 @@ _BUSY = 0.9
 partly without a reason, a higher one leaves gaps unknown in which a device pauses between two of its
 kernels."""
 _HELD = 4
-"""How many works must have stood in a queue to show that work which is not in the file held it."""
+"""How many works must have stood in a queue to show that work which is not in the file held it. Chosen by
+eye: one late start may be a slow launch; if four calls returned 50 µs before the first of their works began,
+these stood in a queue."""
 
 
 def find_time_slices(events: Events, launches: Launches) -> Spans:

@@ -16,7 +16,7 @@ from tracegraph.vocabulary.categories import GAP
 from tracegraph.vocabulary.gaps import GAP_NAMES
 
 _HOTSPOTS = 5
-"""How many of the longest hotspots a summary lists."""
+"""How many of the longest hotspots a summary lists: they stand in one cell of the table."""
 Summary = dict[str, object]
 
 

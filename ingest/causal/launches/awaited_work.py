@@ -26,10 +26,12 @@ _NAMED, _UNNAMED = 0.98, 0.8
 """Confidences: of a call that waits for a stream or the only device by its very name, and of one that may
 wait for another device or an earlier event, or that waits beside what it is made for (docs/rules.md)."""
 LATE_NS = 10_000
-"""By how much awaited work may end after the return of its call only because clocks disagree."""
+"""By how much awaited work may end after the return of its call only because clocks disagree. Chosen by eye:
+about twice `_NEAR_NS` of `clock`, within which returns support an edge; a larger one would take work that a
+call did not wait for."""
 SLIGHT = 10
 """A call that lasts this many times as long as that difference waited all the same: it is too small to tell
-otherwise."""
+otherwise. Ten was chosen by eye: an order of magnitude."""
 
 
 @dataclass(frozen=True)

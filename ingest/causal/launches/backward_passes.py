@@ -11,7 +11,8 @@ from tracegraph.ingest.causal.events.events import NONE, Events, is_passive
 
 _MOST_CALLERS = 16
 """A sequence number that operators of more threads carry does not show who called, and to pair all of them
-would have no bound in memory."""
+would have no bound in memory. Chosen by eye: as many threads of one process may run one model; a larger one
+costs more on files whose numbers say nothing."""
 
 
 @dataclass(frozen=True)

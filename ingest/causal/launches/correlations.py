@@ -12,14 +12,18 @@ from tracegraph.ingest.causal.launches.reused_ids import Named, assign_in_order
 from tracegraph.vocabulary.categories import Role
 
 _CLOCK_NS, _NEAR_NS = 50_000, 20_000
-"""By how much clocks may disagree, and how long after its call work starts that follows it soon."""
+"""By how much clocks may disagree, and how long after its call work starts that follows it soon. The second
+is the longest latency of a launch (`LONGEST_LAUNCH_NS`), the first as much as a launch may lag at all
+(`LONG_LAG_NS`), both of `launches`, which needs the calls that are told apart here."""
 _HALF = 0.5
 """If more than this share of the ids of several processes have several activities on a device, these
-processes share the device."""
+processes share the device. A half is the majority: an id that one process used again has several, too."""
 _ENOUGH_WORK = 10_000
-"""How many activities decide who owns a device at most; they are taken evenly over the file."""
+"""How many activities decide who owns a device at most; they are taken evenly over the file. It bounds the
+time; chance moves a share of as many by about half a hundredth (its standard error)."""
 _MOST_BEGUN = 64
-"""How many calls of one id may wait in queues at a time: it bounds time and memory on hostile files."""
+"""How many calls of one id may wait in queues at a time: it bounds time and memory on hostile files. Chosen
+by eye: with fewer, the calls of an id that waited longest would be missed."""
 _ANY = -1
 """Stands for an unknown process: calls of any may be meant."""
 

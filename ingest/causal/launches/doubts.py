@@ -12,8 +12,9 @@ from tracegraph.ingest.causal.launches.recording_holes import Stretches, find_ho
 
 _LEAST_PART, _FEWEST = 0.01, 3
 """A second process shares a stream if it launched at least this share of its work, and this many activities;
-a file has launches if it has this many."""
-_JOINED = 0.1
+a file has launches if it has this many. Both were chosen by eye: one or two activities, or less than a
+hundredth of them, may have got a wrong call by an id that was used again."""
+JOINED = 0.1
 """Work and calls are not joined if less than this share of the work has a call. Chosen by eye: a larger one
 would doubt files most of whose work was launched before the recording."""
 
@@ -65,4 +66,4 @@ def _is_unjoined(events: Events, launches: Launches) -> bool:
     """Tell whether there are launches and GPU work, and under a tenth of the work has a call."""
     launching = int(is_call_named(events, "Launch").sum())
     joined = int((launches.call[events.is_gpu] >= 0).sum())
-    return launching >= _FEWEST and joined < _JOINED * int(events.is_gpu.sum())
+    return launching >= _FEWEST and joined < JOINED * int(events.is_gpu.sum())

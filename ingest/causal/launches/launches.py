@@ -25,14 +25,17 @@ USUAL_LAUNCH_NS, USUAL_LATE_LAUNCH_NS = 7_000, 2_000
 the eight of Nvidia the 5 % quantile from the start is 5 to 13 µs, the median from the end 1.7 to 3.5 µs;
 of AMD's two they are 8 and 11 µs, and 9 and 7 µs."""
 LONG_LAG_NS = 50_000
-"""A lag of GPU work above this has another reason than a launch or a queue: both take microseconds."""
+"""A lag of GPU work above this has another reason than a launch or a queue: both take microseconds. Chosen by
+eye, some times `LONGEST_LAUNCH_NS` and `LONGEST_STREAM_GAP_NS`."""
 REACH_NS = 20_000
-"""How long after the end of work on another stream a stream goes on because of it at most."""
+"""How long after the end of work on another stream a stream goes on because of it at most. Chosen by eye, as
+much as a launch may take (`LONGEST_LAUNCH_NS`): a larger one finds such an end by chance more often."""
 _LOW = 0.05
 """The quantile of lags that is taken for the usual one: low, since waits only lengthen lags, but not the
 least lag, which may be an error of the clock."""
 _ENOUGH_GAPS = 20
-"""With fewer gaps a stream gets the usual gap of all streams: the least of a few may be far above it."""
+"""With fewer gaps a stream gets the usual gap of all streams: the least of a few may be far above it. Of
+twenty, the quantile of `_LOW` is one of the two shortest."""
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,8 @@ from tracegraph.ingest.causal.events.events import Events
 from tracegraph.vocabulary.categories import Role
 
 _FEWEST_CALLS = 10
-"""With fewer calls nothing is said about how ids grow: their order may be chance."""
+"""With fewer calls nothing is said about how ids grow: their order may be chance. Ten calls in a random order
+have rising ids once in 3.6 million times (10!)."""
 _FALLING = 0.01
 """Ids grow with time if at most this share of the steps from one id to the next goes back in time. Chosen by
 eye: two threads that launch at once swap neighbours now and then, and ids without an order fall half of the

@@ -6,15 +6,15 @@ from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.causal.events.callstack import CallStack
 from tracegraph.ingest.causal.events.events import Events, is_call_named
 from tracegraph.ingest.causal.events.lane_times import Keys
+from tracegraph.ingest.causal.launches.doubts import JOINED
 from tracegraph.ingest.causal.launches.launches import Launches
 from tracegraph.ingest.causal.launches.recording_holes import working_calls
 from tracegraph.vocabulary.categories import Role
 from tracegraph.vocabulary.runtime_calls import WAITING, WAITING_FOR_DEVICE
 
 _LAUNCHING, _OF_HOST = ("aunch",), ("HostFunc", "HostFn")
-_JOINED, _COPYING = 0.1, ("emcpy", "emset")
-"""If less than the share `_JOINED` of the work has a call, nothing joins work with its calls. Parts of names
-lack their first letter, so that they match a capital and a small one."""
+_COPYING = ("emcpy", "emset")
+"""Parts of names lack their first letter, so that they match a capital and a small one."""
 _BEGINS, _ENDS = ("BeginCapture", "beginCapture"), ("EndCapture", "endCapture")
 
 
@@ -52,7 +52,7 @@ def find_missing(events: Events, launches: Launches, stack: CallStack) -> Missin
     has = launches.launching
     calls = np.flatnonzero(events.of_role(Role.CALL) & events.on_thread)
     joined = int((launches.call[events.is_gpu] >= 0).sum())
-    if not len(calls) or not joined or joined < _JOINED * int(events.is_gpu.sum()):
+    if not len(calls) or not joined or joined < JOINED * int(events.is_gpu.sum()):
         return MissingWork(events, calls[:0])
     lacks = np.zeros(len(events), dtype=bool)
     lacks[calls] = working_calls(events, launches, calls)[1] & ~is_call_named(events, *_COPYING)[calls]

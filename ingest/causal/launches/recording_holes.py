@@ -4,20 +4,21 @@ import numpy as np
 
 from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.causal.events.events import Events, is_annotation
-from tracegraph.ingest.causal.launches.launches import Launches
+from tracegraph.ingest.causal.launches.launches import LONG_LAG_NS, Launches
 from tracegraph.ingest.intervals import pauses
 from tracegraph.vocabulary.categories import Role
 
 _LEAST_SHARE = 0.005
 """A hole is a silence of all streams that lasts that share of the recording: shorter ones cost little. Chosen
 by eye: the verdict names no part of the path below .5 % either."""
-_SHORTEST_NS = 50_000
-"""A hole is a silence of at least this share of the file's time, and at least this long. 50 µs are
-`LONG_LAG_NS`: a shorter pause of all streams may be a launch."""
+_SHORTEST_NS = LONG_LAG_NS
+"""A hole is a silence of at least this long, too: a shorter pause of all streams may be a launch."""
 _LEAST_LOST = 3
-"""How many calls or works a hole must lack."""
+"""How many calls or works a hole must lack. Chosen by eye: single calls lack their work outside of holes,
+too."""
 _USUALLY, _FEWEST = 0.8, 5
-"""Calls of a name usually have work if this share of them does, and this many do."""
+"""Calls of a name usually have work if this share of them does, and this many do. Chosen by eye: rows that
+the hole lost lower the share below 1; calls of which many have no work by nature must stay below it."""
 Stretches = tuple[Ints, Ints]
 """Starts and ends, ns."""
 

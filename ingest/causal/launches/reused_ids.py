@@ -9,7 +9,8 @@ from tracegraph.ingest.causal.events.events import Events
 
 _DENSE = 20
 """A stream is launched on much more often than ids come back if this many of its works fall between two calls
-of one id."""
+of one id. Chosen by eye: with fewer, an id may come back before the next work of the stream, and the next
+call of the id may be that of another stream."""
 _MOST = 0.9
 """A name of calls is a stream's usual one if this share of its activities has a free call of it. Chosen by
 eye: with less, a name that a stream shares with others would count as its own, with more a few lost rows

@@ -11,10 +11,12 @@ from tracegraph.ingest.causal.events.events import NONE, Events
 from tracegraph.ingest.causal.launches.launches import Lags, Launches
 
 _FEWEST = 3
-"""A name with fewer clear calls gets the figure of all launching calls."""
+"""A name with fewer clear calls gets the figure of all launching calls. Chosen by eye: the median of three is
+one that neither a first call nor a late return makes."""
 _LOW, _SAME_KIND = 0.05, 4
 """Calls of up to four times the 5 % quantile count as those that nothing held: calls of one name differ by
-what they launch, but one that waits lasts as long as other work."""
+what they launch, but one that waits lasts as long as other work. Four was chosen by eye: recorded launches
+take 3 to 10 µs in the median and 6 to 36 µs at the 99 % quantile."""
 Codes = npt.NDArray[np.signedinteger[Any]]
 
 

@@ -7,13 +7,17 @@ from tracegraph.ingest.arrays import Flags, Floats, Ints
 from tracegraph.ingest.causal.rules.threads.silence import SHORTEST_SILENCE_NS
 
 _ALPHA = 0.01
-"""Chance may make a pair of threads believed in one of a hundred files."""
+"""Chance may make a pair of threads believed in one of a hundred files. The usual level of significance for
+what must not be wrong."""
 _TESTS_A_PAIR = 10
-"""As how many tests a pair counts, whose evidence is the best over kinds, least lengths and longest lags."""
+"""As how many tests a pair counts, whose evidence is the best over kinds, least lengths and longest lags.
+Chosen by eye: far more are tried, but neighbouring lengths and lags are nearly the same test."""
 _RESOLUTION_NS = 1_000
-"""What is added to each lag, so that a lag of 0 has a chance, too."""
+"""What is added to each lag, so that a lag of 0 has a chance, too. As fine as files of whole microseconds
+state times."""
 _LEAST_OF_ONE = 2.0
-"""The least evidence of each direction alone if both together make a pair believed."""
+"""The least evidence of each direction alone if both together make a pair believed. Chance alone shows that
+much about once in seven times, exp(-2): each direction must at least lean towards it."""
 _NAMES = ["lane", "by", "kind"]
 
 

@@ -10,24 +10,35 @@ from tracegraph.ingest.causal.rules.sureness import by_chance
 
 REACH_NS = (100_000, 60_000)
 """How long before the end of a stretch work that explains it may end, and how long after it, because clocks
-disagree or the work said before its end that it was done."""
+disagree or the work said before its end that it was done. Chosen by eye: a larger reach lets chance fit more
+often, a smaller one misses waits where clocks are apart or a thread wakes late."""
 _REACH_SHARE, _FURTHEST_NS = 0.02, 500_000
-"""Around a long stretch the reach is this share of it, but at most `_FURTHEST_NS`."""
+"""Around a long stretch the reach is this share of it, but at most `_FURTHEST_NS`. Chosen by eye: what a
+thread does after a long wait may take longer, too, but half a millisecond is no longer the end of the
+wait."""
 _ALIKE_NS = (10_000, 20_000, 40_000)
-"""Widths of windows of lags in which ends count as alike."""
+"""Widths of windows of lags in which ends count as alike. Chosen by eye: lags vary by microseconds where the
+thread spins, by tens of them where the system wakes it."""
 _WIDER_NS = (80_000, 160_000, 320_000)
-"""Wider windows, for stretches that last `_TIMES_WIDER` times as long as the window is wide."""
+"""Wider windows, for stretches that last `_TIMES_WIDER` times as long as the window is wide. They go on
+doubling as long as `_FURTHEST_NS` is larger."""
 _TIMES_WIDER = 20
-"""Ends of stretches that last twenty times as long may differ by more than 40 µs."""
+"""Ends of stretches that last twenty times as long may differ by more than 40 µs. Chosen by eye: a twentieth
+of the stretch is then still small beside it."""
 _CHANCE, _HARDLY, _SURE, _ONE = 0.05, 0.01, 0.95, 0.8
 """How likely chance may give a result at most: if the stretches fit, and on the stricter terms if they are
-only close. Then the confidence before the share of chance is taken off, and that of a single case."""
+only close. Then the confidence before the share of chance is taken off, and that of a single case. The limits
+are the usual levels of significance, 5 % and 1 %. The confidences are estimates: in simulations they are no
+higher than the share that is true (benchmarks/results/calibration.md)."""
 _CONDITIONS = (("fits", "least", _CHANCE), ("close", "least_close", _HARDLY))
 """Which column must hold, which column says how many must end alike then, and the limit of chance."""
 _FEW = 3
-"""Only if there are more cases than this, their number alone is tested first."""
+"""Only if there are more cases than this, their number alone is tested first. That spares the search for
+windows where even all cases together are not beyond chance; few cases may still be so near that the lag
+itself counts (`_likelihood`)."""
 _RESOLUTION_NS = 1_000
-"""What is added to the lag of a single case, so that a lag of 0 has a chance, too."""
+"""What is added to the lag of a single case, so that a lag of 0 has a chance, too. As fine as files of whole
+microseconds state times."""
 COLUMNS = ("silence", "work", "lag", "rate", "crowd", "fits", "close")
 """The columns of candidates: see `explained`."""
 

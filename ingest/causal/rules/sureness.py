@@ -5,7 +5,8 @@ import numpy as np
 from tracegraph.ingest.arrays import Flags, Floats, Ints
 
 MOST_SURE = 0.98
-"""The highest confidence that is given: what is inferred is never certain, however often it repeats."""
+"""The highest confidence that is given: what is inferred is never certain, however often it repeats.
+Simulations show more, but their lags are kinder than real ones (docs/rules.md)."""
 LEAST_SURE = 0.5
 """The least confidence with which an edge or a pair is made: below it, that there is none is likelier."""
 _PRIOR_CASES = 2

@@ -72,4 +72,5 @@ def begins_pass(name: str) -> bool:
 
 
 _LONGEST = 300
-"""The most characters of a name that is searched for a phase: no name of a phase is longer."""
+"""The most characters of a name that is searched for a phase: no name of a phase is longer. It bounds the
+time for names that hold a whole text."""

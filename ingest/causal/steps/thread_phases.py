@@ -23,7 +23,8 @@ from tracegraph.vocabulary.phases import BACKWARD, FORWARD, OPTIMIZER, PHASE_NAM
 _SURE, _PASS, _HOOKED, _LINKED, _OPERATORS = 1.0, 0.98, 0.95, 0.9, 0.6
 """The confidence of a phase that an annotation names; of a backward pass by the engine's work; of a pass by
 the hooks of a library; of a forward pass by the operators whose gradients it computes; and of an optimizer by
-operators that update parameters."""
+operators that update parameters. All but the first are estimates, the lower, the more else it can be: the
+names of the engine's work are its own, but other code uses the operators of an optimizer, too."""
 Bounds = tuple[Ints, Ints, Ints]
 """Start, end (ns) and number of the steps of a rank."""
 

@@ -19,6 +19,8 @@ sizes that repeat in each step match at the wrong step."""
 _ROUNDED = 512
 """The CUDA allocator rounds sizes up to a multiple of this; rows of traces state them so."""
 _MOST_PAIRS, _MOST_TRIED = 1_000_000, 5
+"""How many pairs of allocations of one size are compared, and how many shifts between the two clocks are
+tried. They bound time and memory, as sizes that occur a thousand times on both sides have a million pairs."""
 
 
 @dataclass(frozen=True)

@@ -35,8 +35,11 @@ from tracegraph.vocabulary.memory import (
 
 _MARKED, _BY_FRAMES, _BY_BACKWARD = "marked", "frames", "backward"
 _SURE = {_MARKED: 0.95, _BY_FRAMES: 0.9, _BY_BACKWARD: 0.6}
-"""How sure it is where the optimizer begins: PyTorch marked it, its frames show it, backward ended there."""
+"""How sure it is where the optimizer begins: PyTorch marked it, its frames show it, backward ended there.
+Estimates: no snapshot states it."""
 _LIKELY, _LESS_LIKELY, _NONE = 0.8, 0.6, 0.0
+"""The confidence of a class that times and frames suggest, of one that little but the lifetime does, and of
+none. Estimates, as are those of waits of that kind (docs/rules.md)."""
 
 
 @dataclass(frozen=True)

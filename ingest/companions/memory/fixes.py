@@ -33,8 +33,11 @@ _SHARDED = {1: (OPTIMIZER_STATE,), 2: (OPTIMIZER_STATE, GRADIENT), 3: (OPTIMIZER
 _TRAFFIC = {1: "1", 2: "1", 3: "1.5"}
 """How many times what data parallelism sends each stage sends (the same, section 7)."""
 _LEAST_SHARE = 0.001
-"""A fix that saves a smaller part of the peak is not listed."""
+"""A fix that saves a smaller part of the peak is not listed. Chosen by eye: sizes are shown with three
+digits, so that a smaller part would hardly change them."""
 _MOST_MODULES = 5
+"""How many modules, those with most activations first, are tried for checkpointing: each costs a new
+timeline."""
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,9 @@ from tracegraph.ingest.data_frames import whole_frame
 from tracegraph.vocabulary.memory import CACHED_WHOLE, IN_USE, PENDING, SPLIT_FREE, UNKNOWN
 
 MOST_SEGMENTS = 60
-"""How many segments are told, the largest."""
+"""How many segments are told, the largest. Chosen by eye, as many rows as a picture of them can show."""
 MOST_PARTS = 20_000
+"""How many parts of segments are told. It bounds the page, which holds all of them."""
 COLUMNS = ("segment", "segment_bytes", "pool", "begin_bytes", "bytes", "state", "class", "blocks")
 _STATES = {"active_allocated": IN_USE, "inactive": SPLIT_FREE}
 

@@ -17,7 +17,7 @@ import pyarrow as pa
 MOST_MEMORY = 10**9
 """Bytes that reading a snapshot may take beside what an idle interpreter takes."""
 MOST_SECONDS = 100
-"""Seconds of the processor that it may take."""
+"""Seconds of the processor that it may take. Chosen by eye: a hostile pickle can take any time."""
 REFUSED = 2
 """The exit code where the content is refused; the reason is on standard error."""
 TABLES = ("events", "segments", "blocks", "frames", "annotations")

@@ -17,6 +17,7 @@ _PICKLE = b"\x80"
 _WORDS = (b"device_traces", b"segments", b"total_size")
 """Keys of a snapshot, of which one stands among its first bytes or near them."""
 _NEAR = 1 << 20
+"""How many first bytes are searched for these words: a pickle names its keys where it first uses them."""
 _LONGEST = 200
 """Characters of a reason that are shown."""
 

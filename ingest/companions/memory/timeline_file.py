@@ -12,6 +12,7 @@ _ACTIONS = (1, 2, 3, 4)
 """There before the recording, created, another version (less of one class, more of another), destroyed."""
 _DESTROYED = 4
 _MOST_ROWS = 5_000_000
+"""Rows from which on a timeline is refused. It bounds memory, as each row is a tuple of Python first."""
 _START = b"[["
 _Row = tuple[int, int, int, int]
 

@@ -9,16 +9,16 @@ from tracegraph.base.units import short_ns
 from tracegraph.ingest.array_tables import join_rows
 from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.what_if.changes.edit import Edit, no_edit
-from tracegraph.ingest.what_if.fixes.fix import Candidate, Fix, Scene, Settings, asked_for, escaped, made_in
-from tracegraph.ingest.what_if.fixes.parameter_gathers import SHARDS
-from tracegraph.ingest.what_if.fixes.streams import (
+from tracegraph.ingest.what_if.changes.streams import (
     StreamRuns,
     awaited_between_streams,
     on_own_streams,
     runs_on_streams,
     wait_on_stream,
 )
+from tracegraph.ingest.what_if.fixes.fix import Candidate, Fix, Scene, Settings, asked_for, escaped, made_in
 from tracegraph.ingest.what_if.graph.graph import ReplayGraph
+from tracegraph.ingest.what_if.graph.parameter_gathers import SHARDS
 from tracegraph.ingest.what_if.graph.transfers import of_transfers
 from tracegraph.vocabulary.mechanisms import BLOCKING_COPY, CODE
 

@@ -16,8 +16,8 @@ from tracegraph.ingest.what_if.changes.threads import (
     with_gaps,
     with_reasons,
 )
-from tracegraph.ingest.what_if.fixes.enclosing_operators import below_each, nearest_event
 from tracegraph.ingest.what_if.fixes.fix import Candidate, Fix, Scene, asked_for, escaped, made_in
+from tracegraph.ingest.what_if.graph.enclosing_operators import below_each, nearest_event
 from tracegraph.ingest.what_if.graph.graph import ReplayGraph
 from tracegraph.ingest.what_if.graph.phase_work import of_phase
 from tracegraph.ingest.what_if.graph.subtrees import held_by

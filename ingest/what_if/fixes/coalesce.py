@@ -10,8 +10,8 @@ from tracegraph.base.units import short_ns
 from tracegraph.ingest.arrays import Flags, Floats, Ints
 from tracegraph.ingest.causal.events.events import NONE
 from tracegraph.ingest.what_if.changes.edit import FOR_OTHERS, Edit, no_edit
+from tracegraph.ingest.what_if.changes.launch_calls import calls_left_out
 from tracegraph.ingest.what_if.fixes.fix import Candidate, Fix, Scene, asked_for, escaped, made_in
-from tracegraph.ingest.what_if.fixes.launch_calls import calls_left_out
 from tracegraph.ingest.what_if.graph.graph import ReplayGraph
 from tracegraph.ingest.what_if.graph.launch_stretches import asked_at, launching_segments
 from tracegraph.ingest.what_if.graph.transfers import of_collectives, transferring

@@ -10,10 +10,10 @@ from tracegraph.base.units import short_ns
 from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.flops import bytes_bound
 from tracegraph.ingest.what_if.changes.edit import Edit, no_edit
+from tracegraph.ingest.what_if.changes.launch_calls import calls_left_out
 from tracegraph.ingest.what_if.changes.threads import launched
-from tracegraph.ingest.what_if.fixes.enclosing_operators import climb_operators, find_holders
 from tracegraph.ingest.what_if.fixes.fix import Candidate, Fix, Scene, asked_for, escaped, made_in
-from tracegraph.ingest.what_if.fixes.launch_calls import calls_left_out
+from tracegraph.ingest.what_if.graph.enclosing_operators import climb_operators, find_holders
 from tracegraph.ingest.what_if.graph.graph import ReplayGraph
 from tracegraph.ingest.what_if.graph.subtrees import held_by
 from tracegraph.vocabulary.categories import Role

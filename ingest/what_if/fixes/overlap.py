@@ -10,8 +10,8 @@ from tracegraph.base.units import short_ns
 from tracegraph.ingest.array_tables import join_rows
 from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.what_if.changes.edit import Edit, no_edit
+from tracegraph.ingest.what_if.changes.streams import on_own_streams, runs_on_streams, wait_on_stream
 from tracegraph.ingest.what_if.fixes.fix import Candidate, Fix, Scene, asked_for, escaped, made_in
-from tracegraph.ingest.what_if.fixes.streams import on_own_streams, runs_on_streams, wait_on_stream
 from tracegraph.ingest.what_if.graph.graph import ReplayGraph
 from tracegraph.ingest.what_if.graph.launch_stretches import asked_at
 from tracegraph.ingest.what_if.graph.phase_work import of_phase

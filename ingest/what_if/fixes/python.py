@@ -9,8 +9,8 @@ from tracegraph.base.units import short_ns
 from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.causal.graph.segments import WORK
 from tracegraph.ingest.what_if.changes.edit import Edit, no_edit
-from tracegraph.ingest.what_if.fixes.enclosing_operators import below_each, is_own
 from tracegraph.ingest.what_if.fixes.fix import Candidate, Fix, Scene, asked_for, escaped, made_in
+from tracegraph.ingest.what_if.graph.enclosing_operators import below_each, is_own
 from tracegraph.ingest.what_if.graph.graph import ReplayGraph
 from tracegraph.ingest.what_if.graph.subtrees import held_by
 from tracegraph.ingest.what_if.graph.transfers import collective_events

@@ -20,11 +20,15 @@ _NUMBER = re.compile(r"(?<![0-9A-Za-z])\d+(?![0-9A-Za-z])|(?<=[A-Za-z_])\d+$")
 _NO_LAYER = re.compile(r"\s*(forward|backward|micro_?-?batch|step)\b", re.IGNORECASE)
 """What numbered annotations name that are no layers: micro-batches of a pipeline, and steps."""
 _FEWEST_TIMES, _MOST_CALLS = 3, 16
-"""A sequence that repeats less often may do so by chance; one layer communicates no more often than this."""
+"""A sequence that repeats less often may do so by chance; one layer communicates no more often than this.
+Both were chosen by eye: models have more than two layers; a layer of tensor parallelism communicates twice,
+one of experts some more times, and the search takes as many times as long."""
 _LEAST_PART = 0.5
-"""Layers are most of what a phase runs; a few updates in an optimizer that look alike are none."""
+"""Layers are most of what a phase runs; a few updates in an optimizer that look alike are none. A half is the
+majority."""
 _ALMOST = 0.95
-"""The shortest sequence is taken that repeats over this part of the longest stretch: two are not one."""
+"""The shortest sequence is taken that repeats over this part of the longest stretch: two are not one. Chosen
+by eye: a longer sequence may reach a few pieces further by chance."""
 
 
 @dataclass(frozen=True)

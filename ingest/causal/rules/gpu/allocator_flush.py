@@ -8,18 +8,22 @@ from tracegraph.ingest.causal.events.lane_times import Keys
 from tracegraph.ingest.causal.launches.launches import nearest_on_thread
 from tracegraph.ingest.causal.rules.context import Context
 from tracegraph.ingest.causal.rules.edges import Found, inferred_waits, make_edges, on_gpu, on_thread
+from tracegraph.ingest.causal.rules.repetition import REACH_NS
 from tracegraph.ingest.causal.rules.threads.silence import SHORTEST_SILENCE_NS
 from tracegraph.vocabulary.mechanisms import ALLOCATOR_FLUSH
 from tracegraph.vocabulary.runtime_calls import ALLOCATE, FREE, WITHOUT_WAITING
 
-_NEAR_NS, _EARLY_NS = 100_000, 20_000
+_NEAR_NS, _EARLY_NS = REACH_NS[0], 20_000
 """How long before the first call that frees the awaited work may end, and how long after its start, since
-clocks disagree."""
+clocks disagree. The second is a third of what `REACH_NS` allows after a stretch: chosen by eye, since here
+one case is enough."""
 _BETWEEN_NS = 50_000
 """How long after the call that allocates the silence must begin. Chosen by eye: a longer one would take code
 that runs after the call for the wait."""
 _SURE, _LEAST = 0.95, 0.6
-"""The confidence before the share of chance is taken off, and the least that is given: once is enough."""
+"""The confidence before the share of chance is taken off, and the least that is given: once is enough.
+Estimates: simulations have no case. The allocator of PyTorch always waits before it frees its cache, so that
+chance takes less off than for other silences."""
 
 
 def allocator_flush(context: Context, _: Found) -> Found:

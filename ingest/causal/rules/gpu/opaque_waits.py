@@ -13,7 +13,8 @@ from tracegraph.ingest.intervals import covered, ungrouped
 
 _BUSY, _UNLAUNCHED = 0.9, 0.5
 """In which share of a stretch the GPU must be busy; and which share of the GPU's time must have no call for
-its launching thread to count as not recorded."""
+its launching thread to count as not recorded. A half is the majority. The first is that of gaps (`_BUSY` of
+`gaps`), chosen by eye: devices pause between two of their kernels."""
 
 
 def opaque_waits(context: Context, found: Found) -> Found:

@@ -7,9 +7,12 @@ from tracegraph.ingest.causal.rules.edges import Found, make_edges, on_gpu
 from tracegraph.vocabulary.mechanisms import OPERATION_ORDER
 
 _NOISE_NS = 10_000_000
-"""By how much a cause may seem to end after its effect began, ns, since the clocks of a log differ."""
+"""By how much a cause may seem to end after its effect began, ns, since the clocks of a log differ. Operation
+logs come from several machines, whose clocks may be milliseconds apart; the replay of operations allows as
+much."""
 _NEAR_NS = 1_000_000
-"""How near its begin what an operation may follow must end."""
+"""How near its begin what an operation may follow must end. Chosen by eye: within a worker there is one
+clock, and a larger one would take what merely came before for a cause."""
 _LIKELY = 0.9
 """The confidence for what times alone tell, an estimate: no simulated job has operation logs."""
 

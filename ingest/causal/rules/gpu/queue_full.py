@@ -10,12 +10,14 @@ from tracegraph.ingest.causal.rules.edges import Found, inferred_waits, make_edg
 from tracegraph.vocabulary.mechanisms import QUEUE_FULL
 
 _TIMES_USUAL, _LONGER_NS = 2, 5_000
-"""A call is long if it lasts `_TIMES_USUAL` its usual work, and `_LONGER_NS` longer than it."""
+"""A call is long if it lasts `_TIMES_USUAL` its usual work, and `_LONGER_NS` longer than it. Chosen by eye:
+calls of one name differ by less, and 5 µs keep short calls from being long by noise."""
 _LEAST_CALLS = 8
-"""How many calls must agree on the depth of the queue, so that a few calls that are long for another
-reason make none."""
+"""How many calls must agree on the depth of the queue, so that a few calls that are long for another reason
+make none. Chosen by eye: fewer could agree by chance."""
 _SHARE = 0.5
-"""Which share of the long calls must agree on it."""
+"""Which share of the long calls must agree on it. A half is the majority: others may be long for another
+reason."""
 _LEAST_DEPTH = 8
 """The least depth that is believed of a queue: drivers let hundreds of launches wait, so a few are chance."""
 _NEARLY_ALL = 0.99

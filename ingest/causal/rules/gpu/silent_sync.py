@@ -16,15 +16,21 @@ from tracegraph.vocabulary.mechanisms import SILENT_SYNCHRONIZE
 
 _LEAST_SILENCES, _LEAST_BESIDE_WORK, _LEAST_OPEN, _LEAST_CALLS = 3, 2, 2, 1
 """How many stretches of a kind must end alike: silences, silences while the GPU worked, calls and operators,
-and calls that launch nothing, which have little else to do than to wait."""
+and calls that launch nothing, which have little else to do than to wait. Chosen by eye, the fewer the less
+else such a stretch can be; chance (`repetition`) is tested besides."""
 _SURE, _LEAST = 0.95, 0.6
 """For a wait in which the recording begins: the confidence before the share of chance is taken off, and the
-least with which it is believed."""
+least with which it is believed. Estimates: the same as for stretches that repeat (`repetition`,
+`wake_ups`)."""
 _BUSY, _CLOSE, _VERY_CLOSE = 0.8, 0.1, 0.01
 """The GPU works throughout a stretch if it does for the share `_BUSY`; a lag is close if it is at most the
-second share of a call that launches nothing, or the third of a silence."""
+second share of a call that launches nothing, or the third of a silence. Chosen by eye: a GPU that works
+through a wait still pauses between kernels; a call ends a little after the work for its own return, while a
+silence with nothing to do ends at once."""
 _PAUSE_NS = 10_000
-"""How long a stream must pause after work without a launch, so that this work may have ended a stretch."""
+"""How long a stream must pause after work without a launch, so that this work may have ended a stretch.
+Chosen by eye: works that stand in a queue follow each other within 5 µs (`LONGEST_STREAM_GAP_NS`), and twice
+that is a pause."""
 
 
 def silent_waits(context: Context, found: Found) -> Found:

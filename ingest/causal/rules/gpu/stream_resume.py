@@ -9,7 +9,9 @@ from tracegraph.ingest.causal.rules.edges import Edges, Found, make_edges, on_gp
 from tracegraph.vocabulary.mechanisms import STREAM_RESUME
 
 _SURE, _LEAST = 0.8, 0.5
-"""The confidence before the share of chance is taken off, and the least with which an edge is made."""
+"""The confidence before the share of chance is taken off, and the least with which an edge is made.
+Estimates: a wait between streams without a row shows in nothing but times. Below a half, that there is none
+is likelier (`LEAST_SURE`)."""
 
 
 def stream_resume(context: Context, found: Found) -> Found:

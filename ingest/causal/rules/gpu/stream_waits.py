@@ -17,7 +17,8 @@ _LOW = 0.05
 """The quantile of lags that is taken for the usual one. Low, since waits only lengthen it, as in
 `launches`."""
 _ENOUGH_LAGS = 3
-"""Two streams with fewer clear lags get the usual lag of all pairs of streams."""
+"""Two streams with fewer clear lags get the usual lag of all pairs of streams. Chosen by eye: one or two lags
+may both contain a wait."""
 
 
 def stream_waits(context: Context, found: Found) -> Found:

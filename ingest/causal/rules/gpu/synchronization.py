@@ -22,7 +22,8 @@ from tracegraph.vocabulary.mechanisms import (
 )
 
 _LOW, _ENOUGH_RETURNS = 0.05, 12
-"""The quantile of returns that is taken for the usual one, and how many returns it needs."""
+"""The quantile of returns that is taken for the usual one, and how many returns it needs. Low, since waits
+only lengthen it, as in `launches`; of a dozen it is one of the two shortest."""
 
 
 def synchronization(context: Context, _: Found) -> Found:

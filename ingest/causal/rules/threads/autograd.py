@@ -8,9 +8,10 @@ from tracegraph.ingest.causal.events.events import NONE, Events, is_passive
 from tracegraph.ingest.causal.launches.backward_passes import Passes
 from tracegraph.ingest.causal.rules.context import Context
 from tracegraph.ingest.causal.rules.edges import Edges, Found, Waits, make_edges, on_thread
+from tracegraph.ingest.causal.rules.sureness import MOST_SURE
 from tracegraph.vocabulary.mechanisms import AUTOGRAD_HAND_OFF, AUTOGRAD_JOIN, CODE
 
-_CONFIDENCE = 0.98
+_CONFIDENCE = MOST_SURE
 """The most that any inferred edge gets: the simulator's lags, from which the figures come, are kinder than
 real ones (docs/rules.md)."""
 

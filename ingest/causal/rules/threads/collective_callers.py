@@ -9,18 +9,25 @@ from tracegraph.ingest.causal.events.events import NONE
 from tracegraph.ingest.causal.rules.context import Context
 from tracegraph.ingest.causal.rules.edges import Found, inferred_waits, make_edges, on_thread
 from tracegraph.ingest.causal.rules.threads.collectives import cpu_collectives
+from tracegraph.ingest.causal.rules.threads.silence import SHORTEST_SILENCE_NS
+from tracegraph.ingest.causal.rules.threads.wake_ups import LONGEST_WAKE_UP_NS, TOLERANCE
 from tracegraph.ingest.intervals import Spans, covered
 from tracegraph.vocabulary.categories import Role
 from tracegraph.vocabulary.collectives import AWAITS, CALLS
 from tracegraph.vocabulary.mechanisms import HAND_OVER, RESUME
 
-_SHORTEST_NS, _TAKE_UP_NS = 100_000, 1_000_000
-"""The shortest silence that may be a wait, and how long after a call its collective begins at most."""
-_WAKE_UP_NS, _LONGEST_WAKE_UP_NS, _TOLERANCE, _LARGEST_PART = 200_000, 1_000_000, 0.02, 1 / 3
-"""How near the end of a collective a silence must end: within `_WAKE_UP_NS`, or the share `_TOLERANCE` of a
-long silence up to `_LONGEST_WAKE_UP_NS`, and never more than the share `_LARGEST_PART` of the silence."""
+_TAKE_UP_NS = 1_000_000
+"""How long after a call its collective begins at most. Chosen by eye: a larger one pairs a call whose
+collective has no row with that of a later call, a smaller one misses collectives that stood in the queue of
+their group."""
+_WAKE_UP_NS, _LARGEST_PART = 200_000, 1 / 3
+"""How near the end of a collective a silence must end: within `_WAKE_UP_NS`, or the share `TOLERANCE` of a
+long silence up to `LONGEST_WAKE_UP_NS`, and never more than the share `_LARGEST_PART` of the silence. As for
+other threads that go on (`wake_ups`), but within half of the time that is allowed there, since one case is
+enough here; chosen by eye."""
 _OF_CALLER, _LONGEST_OF_CALLER_NS = 0.1, 5_000_000
-"""The same share and bound for the thread that called the collective."""
+"""The same share and bound for the thread that called the collective. Chosen by eye: larger, since the call
+joins the two already."""
 _CALLED, _NEAREST, _RESUMED = 0.9, 0.6, 0.8
 """Confidences (estimates: the simulator has no case): the k-th call is the k-th collective's, the nearest
 call is, and a silence ended with the collective."""
@@ -121,7 +128,7 @@ def _awaited(context: Context, called: Ints, call: Ints, found: Found) -> Found:
     """
     events, stack = context.events, context.stack
     idle, caller = _may_wait(context, called, call)
-    silent = np.flatnonzero((idle | caller) & (stack.piece_end - stack.piece_start >= _SHORTEST_NS))
+    silent = np.flatnonzero((idle | caller) & (stack.piece_end - stack.piece_start >= SHORTEST_SILENCE_NS))
     row, collective = _near(context, called, silent)
     stretch = silent[row]
     lane, until = stack.piece_lane[stretch], stack.piece_end[stretch]
@@ -130,14 +137,14 @@ def _awaited(context: Context, called: Ints, call: Ints, found: Found) -> Found:
     left_at = np.minimum(until, events.end[collective])
     own = (call[collective] >= 0) & (events.lane[call[collective]] == lane)
     share, longest = (
-        np.where(own, _OF_CALLER, _TOLERANCE),
-        np.where(own, _LONGEST_OF_CALLER_NS, _LONGEST_WAKE_UP_NS),
+        np.where(own, _OF_CALLER, TOLERANCE),
+        np.where(own, _LONGEST_OF_CALLER_NS, LONGEST_WAKE_UP_NS),
     )
     reach = np.clip(share * (until - since), _WAKE_UP_NS, longest)
     holds = np.abs(lag) <= np.minimum(reach, _LARGEST_PART * (until - since))
     called_it = (call[collective] >= 0) & (stack.parent[call[collective]] == stack.piece_event[stretch])
     holds &= idle[stretch] | called_it
-    holds &= left_at - since >= _SHORTEST_NS
+    holds &= left_at - since >= SHORTEST_SILENCE_NS
     holds &= covered(Spans(lane, since, until), Spans(*_known(found))) == 0
     order = np.lexsort((since - left_at, collective))
     order = order[holds[order]]

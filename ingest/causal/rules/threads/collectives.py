@@ -7,19 +7,19 @@ from tracegraph.ingest.causal.events.callstack import CallStack
 from tracegraph.ingest.causal.events.events import NONE, Events
 from tracegraph.ingest.causal.rules.context import Context
 from tracegraph.ingest.causal.rules.edges import Found, inferred_waits, make_edges, on_thread
+from tracegraph.ingest.causal.rules.threads.silence import SHORTEST_SILENCE_NS
 from tracegraph.vocabulary.categories import Role
 from tracegraph.vocabulary.collectives import ON_THREADS
 from tracegraph.vocabulary.mechanisms import COLLECTIVE
 
 _LATENCY_NS = 1_000_000
-"""How long the smallest message takes at most, over Ethernet."""
+"""How long the smallest message takes at most, over Ethernet. Chosen by eye: a larger one hides waits in
+small collectives, a smaller one takes slow networks for waits."""
 _NS_PER_ELEMENT = 8
 """A slow link (1 GB/s) moves an element of 8 bytes in 8 ns; time beyond that and 1 ms is not the transfer."""
-_SHORTEST_WAIT_NS = 100_000
-"""The shortest rest of a collective that counts as a wait. That is where most rules begin to look for waits
-(`SHORTEST_SILENCE_NS`)."""
 _ARRIVAL_NS = 1_000
-"""How long after the start of the row its rank has arrived: the wait begins there."""
+"""How long after the start of the row its rank has arrived: the wait begins there. The dependency leaves the
+row after its start, by the coarsest unit in which files state times."""
 _SEEN_FASTER, _BY_SIZE = 0.8, 0.6
 """Confidences (estimates: the simulator has no case): a collective of that name and size was seen to be that
 fast, or only its size bounds the transfer."""
@@ -40,7 +40,7 @@ def collective_waits(context: Context, _: Found) -> Found:
     elements = events.elements[found]
     by_size = np.where(elements == NONE, fastest, _LATENCY_NS + np.maximum(elements, 0) * _NS_PER_ELEMENT)
     transfer = np.minimum(fastest, by_size)
-    waits = (lasted - transfer >= _SHORTEST_WAIT_NS) & (transfer > _ARRIVAL_NS)
+    waits = (lasted - transfer >= SHORTEST_SILENCE_NS) & (transfer > _ARRIVAL_NS)
     found, transfer, seen = found[waits], transfer[waits], (fastest <= by_size)[waits]
     lane, begin, end = events.lane[found], events.start[found] + _ARRIVAL_NS, events.end[found] - transfer
     edges = make_edges(

@@ -16,10 +16,12 @@ from tracegraph.vocabulary.categories import Role
 from tracegraph.vocabulary.mechanisms import GIL_HOLDER, GIL_WAIT
 
 SHORTEST_WAIT_NS = 50_000
-"""The shortest silence that counts, and the shortest wait in it."""
+"""The shortest silence that counts, and the shortest wait in it. Chosen by eye: less than
+`SHORTEST_SILENCE_NS`, since here another thread is seen to run Python meanwhile. Python lets another thread
+have the GIL after 5 ms, or sooner where its holder waits."""
 _TIMES_USUAL = 5
 """How many times its usual length a silence must last to be a wait: below that it may just do more than
-usual."""
+usual. Chosen by eye."""
 _FRAME, _BUILTIN, _OPERATOR = 0.8, 0.6, 0.5
 """Confidences (estimates: the simulator has no case): see `gil_waits`."""
 

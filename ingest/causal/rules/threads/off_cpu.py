@@ -17,15 +17,19 @@ _TICKS_NS = (1_000_000, 10_000_000 / 3, 4_000_000, 10_000_000)
 _NEAR_NS = 60_000
 """How long before a tick a stretch may begin, and how long after one it may end. In the real files that show
 such turns, most of these stretches do so (docs/accuracy.md, "Off the CPU")."""
-_SHORTEST_NS, _TIMES_USUAL, _FEWEST = 1_000_000, 3, 5
+_SHORTEST_NS, _TIMES_USUAL, _FEWEST = _TICKS_NS[0], 3, 5
 """A stretch is unusual if it lasts `_TIMES_USUAL` times as long as usual for its name, and `_SHORTEST_NS`
-longer; a name has a usual length if it has `_FEWEST` stretches."""
+longer; a name has a usual length if it has `_FEWEST` stretches. A turn of another thread lasts from one tick
+to another, so at least the shortest; the others were chosen by eye: work of one name differs by what it works
+on, and of fewer stretches the median may be one that was held."""
 _LEAST_HITS, _LEAST_SIDE, _LEAST_NAMES = 6, 2, 3
 """How many ticks must be hit at least in all, how many by starts and by ends each, and by events of how many
-names."""
+names. Chosen by eye: one function that runs periodically can keep step with ticks, several names hardly can,
+and fewer hits are soon there by chance in short files."""
 _CHANCE, _SHARE = 1e-3, 0.8
 """Chance may show as much in one of a thousand files; a side counts alone if this share of its hits is beyond
-chance."""
+chance. A phase that is found colours the whole file, so the level is stricter than that of other rules. The
+share was chosen by eye: at most one in five such turns may be chance."""
 
 
 class _Hits(NamedTuple):

@@ -21,7 +21,8 @@ NEVER = np.iinfo(np.int64).max
 _OF_SYSTEM = (Role.SYSTEM_CALL, Role.SYSTEM_WAIT, Role.OVERHEAD)
 """What a thread without work of its own does: calls into the operating system, and the profiler's."""
 _MOST = 0.95
-"""A thread only polls if at least this share of its events is shorter than a silence."""
+"""A thread only polls if at least this share of its events is shorter than a silence. Chosen by eye: one in
+twenty may be long, since a poller can be kept off the CPU."""
 
 
 @dataclass(frozen=True)

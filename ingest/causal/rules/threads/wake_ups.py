@@ -10,21 +10,30 @@ from tracegraph.ingest.causal.events.events import NONE, Events
 from tracegraph.ingest.causal.rules.coincidence import believe_pairs
 from tracegraph.ingest.causal.rules.context import Context
 from tracegraph.ingest.causal.rules.edges import Edges, Found, inferred_waits, make_edges, on_thread
-from tracegraph.ingest.causal.rules.threads.silence import Silence, find_silence
+from tracegraph.ingest.causal.rules.threads.silence import SHORTEST_SILENCE_NS, Silence, find_silence
 from tracegraph.vocabulary.mechanisms import AUTOGRAD_HAND_OFF, AUTOGRAD_JOIN, CODE, HAND_OVER, RESUME
 
 SHORTEST_PAUSE_NS = 20_000
-"""The shortest pause after which what a thread begins may have been handed over to it."""
-_PAUSES_NS = (0, SHORTEST_PAUSE_NS, 100_000)
-"""The kinds of signals: those that a pause of at least this length follows."""
-_WAKE_UP_NS, _LONGEST_WAKE_UP_NS, _TOLERANCE = 400_000, 1_000_000, 0.02
+"""The shortest pause after which what a thread begins may have been handed over to it. Chosen by eye: a
+thread of C++ pauses for less between two events of its own; repetition must show which of the longer pauses
+of Python are waits."""
+_PAUSES_NS = (0, SHORTEST_PAUSE_NS, SHORTEST_SILENCE_NS)
+"""The kinds of signals: those that a pause of at least this length follows. Any, a pause, and one as long as
+a silence (`SHORTEST_SILENCE_NS`): what ends before a long pause rather ends something that another thread
+awaits."""
+_WAKE_UP_NS, LONGEST_WAKE_UP_NS, TOLERANCE = 400_000, 1_000_000, 0.02
 """How long after a signal a silence may end: `_WAKE_UP_NS` (Python wakes a thread 250 to 300 µs late), or the
-share `_TOLERANCE` of a long silence up to `_LONGEST_WAKE_UP_NS`."""
+share `TOLERANCE` of a long silence up to `LONGEST_WAKE_UP_NS`. The bounds were chosen by eye: a larger one
+lets chance fit more often."""
 _TAKE_UP_NS = 200_000
-"""How long after a thread began to wait another may begin what was handed over at that moment."""
+"""How long after a thread began to wait another may begin what was handed over at that moment. Chosen by eye:
+less than Python may take to wake a thread (`_WAKE_UP_NS`), since nothing but the moment joins the two
+here."""
 _SHARE_AWAITED, _SHARE_ACTIVE = 0.25, 0.25
 """Which share of a thread's events must be waited for, so that all that it begins after a pause counts as
-handed over; and in which share of a stretch the awaited thread must be active."""
+handed over; and in which share of a stretch the awaited thread must be active. Both were chosen by eye: a
+worker does other things, too, and is itself held at times; but a thread that mostly sleeps through a silence
+is not what it waits for."""
 _EXPLAINED = tuple(CODE[name] for name in (AUTOGRAD_HAND_OFF, AUTOGRAD_JOIN, HAND_OVER, RESUME))
 _SURE, _HANDED, _LEAST, _FEW = 0.95, 0.6, 0.6, 0.5
 """Confidences: that of an end before the share of chance is taken off, that of a hand-over (an estimate), and
@@ -89,7 +98,7 @@ def _signals_near(stretches: pd.DataFrame, silence: Silence) -> pd.DataFrame:
     before means within a third of the stretch and at most 400 µs, or 2 % of a long one, at most 1 ms: Python
     wakes a thread 250 to 300 µs late.
     """
-    longest = (_TOLERANCE * stretches["length"]).clip(_WAKE_UP_NS, _LONGEST_WAKE_UP_NS)
+    longest = (TOLERANCE * stretches["length"]).clip(_WAKE_UP_NS, LONGEST_WAKE_UP_NS)
     reach = np.minimum(longest, stretches["length"] / 3).astype(np.int64)
     signals = silence.signals.sort_values("cut", kind="stable", ignore_index=True)
     cut, by = signals["cut"].to_numpy(), signals["by"].to_numpy()

@@ -4,7 +4,7 @@ import numpy as np
 
 from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.what_if.changes.threads import launched, with_reasons
-from tracegraph.ingest.what_if.fixes.enclosing_operators import climb_operators, inside_events
+from tracegraph.ingest.what_if.graph.enclosing_operators import climb_operators, inside_events
 from tracegraph.ingest.what_if.graph.graph import ReplayGraph
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.causal.events.events import NONE
-from tracegraph.ingest.what_if.fixes.enclosing_operators import inside_events, nearest_event
+from tracegraph.ingest.what_if.graph.enclosing_operators import inside_events, nearest_event
 from tracegraph.ingest.what_if.graph.graph import ReplayGraph
 from tracegraph.ingest.what_if.graph.launch_stretches import launching_segments
 from tracegraph.ingest.what_if.graph.transfers import collectives_of, communicates
