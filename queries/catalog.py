@@ -22,6 +22,7 @@ SESSIONS = 2
 SHAPING = (
     "tracegraph.base",
     "tracegraph.queries.shapes",
+    "tracegraph.queries.shapes.gpu",
     "tracegraph.queries.shapes.links",
     "tracegraph.queries.shapes.parallel",
     "tracegraph.queries.shapes.peak",

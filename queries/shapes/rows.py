@@ -13,6 +13,8 @@ import pandas as pd
 from tracegraph.queries.module import Column
 from tracegraph.queries.shapes.derived_query import Derived, Values
 from tracegraph.queries.shapes.differences import DIFFERENCES
+from tracegraph.queries.shapes.gpu.busy import BUSY_COLUMNS, gpu_busy
+from tracegraph.queries.shapes.gpu.roofline import ROOFLINE_COLUMNS, roofline
 from tracegraph.queries.shapes.inside import IDLE_COLUMNS, INSIDE_COLUMNS, path_inside
 from tracegraph.queries.shapes.lateness import LATE_COLUMNS, late_causes
 from tracegraph.queries.shapes.links.queries import LINK_USE
@@ -30,10 +32,11 @@ from tracegraph.queries.shapes.replay_rows import (
     run_rows,
     straggler_rows,
 )
-from tracegraph.queries.shapes.roofline import ROOFLINE_COLUMNS, roofline
 from tracegraph.queries.shapes.series import (
+    ABOUT_COLUMNS,
     BANDWIDTH_COLUMNS,
     QUEUE_COLUMNS,
+    events_about,
     memory_bandwidth_series,
     queue_length_series,
 )
@@ -370,6 +373,20 @@ DERIVED = (
         ("operator_work", "counted_work", "traces"),
         ROOFLINE_COLUMNS,
         roofline,
+    ),
+    Derived(
+        "gpu_busy",
+        "How each GPU spends a window: computing, moving data, waiting for other ranks, or idle.",
+        ("gpu_work_times",),
+        BUSY_COLUMNS,
+        gpu_busy,
+    ),
+    Derived(
+        "events_about",
+        "Where events run in a window whose names begin in one of several ways, and GPU work of one type.",
+        ("times_about",),
+        ABOUT_COLUMNS,
+        events_about,
     ),
     Derived(
         "queue_length_series",

@@ -1,4 +1,4 @@
-"""Series over time: the queue of each stream, and the rate of copies, with a row for each change.
+"""Series over time: the queue of each stream, the rate of copies, events about a topic.
 
 A module gives them as lists, because every row of a result costs as much as a hundred numbers in a list.
 """
@@ -29,6 +29,15 @@ BANDWIDTH_COLUMNS = (
     Column("bytes_per_s", "INTEGER", False, "what those that run since then move together, B/s"),
 )
 """Columns of `memory_bandwidth_series`."""
+ABOUT_COLUMNS = (
+    Column("beginning", "STRING", True, "the first beginning that fits, null for GPU work"),
+    Column("kernel_type", "STRING", True, "type of GPU work"),
+    Column("name", "STRING", False, "name of the event"),
+    Column("lane", "INTEGER", False, "lane id"),
+    Column("start_ns", "INTEGER", False, "start, ns"),
+    Column("end_ns", "INTEGER", False, "end, ns"),
+)
+"""Columns of `events_about`."""
 
 
 def queue_length_series(_: Mapping[str, Any], points: pd.DataFrame) -> pd.DataFrame:
@@ -39,6 +48,12 @@ def queue_length_series(_: Mapping[str, Any], points: pd.DataFrame) -> pd.DataFr
 def memory_bandwidth_series(_: Mapping[str, Any], points: pd.DataFrame) -> pd.DataFrame:
     """Return rows by rank, kind and time, from `bandwidth_points`."""
     return _unfolded(points, BANDWIDTH_COLUMNS, ("at_ns", "bytes_per_s"))
+
+
+def events_about(_: Mapping[str, Any], times: pd.DataFrame) -> pd.DataFrame:
+    """Return rows by beginning, lane, start, end and name, from `times_about`."""
+    rows = _unfolded(times, ABOUT_COLUMNS, ("start_ns", "end_ns"))
+    return rows.sort_values(["beginning", "lane", "start_ns", "end_ns", "name"], ignore_index=True)
 
 
 def _unfolded(points: pd.DataFrame, columns: Sequence[Column], lists: Sequence[str]) -> pd.DataFrame:

@@ -10,7 +10,7 @@ from tracegraph.queries.catalog import find
 from tracegraph.queries.module import in_types
 from tracegraph.queries.run_part import WHOLE
 from tracegraph.queries.runs import RunWindow
-from tracegraph.queries.shapes.roofline import roofline
+from tracegraph.queries.shapes.gpu.roofline import roofline
 from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.sections import hardware_counters
 from tracegraph.workbench.sections import roofline as roofline_section

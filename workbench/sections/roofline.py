@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import pandas as pd
 
-from tracegraph.queries.shapes.roofline import COMPUTE, MEMORY
+from tracegraph.queries.shapes.gpu.roofline import COMPUTE, MEMORY
 from tracegraph.vocabulary.device_peaks import TF32, find_peaks
 from tracegraph.vocabulary.gaps import UNKNOWN
 from tracegraph.vocabulary.work_kinds import ON_MATRIX_UNITS

@@ -6,12 +6,12 @@ from typing import Any
 import pandas as pd
 
 from tracegraph.queries.shapes.frame_rows import records
+from tracegraph.queries.shapes.gpu.roofline import MEMORY, bound_by
 from tracegraph.queries.shapes.peak import checks
 from tracegraph.queries.shapes.peak.checks import PeakCheck, Untold, Value
 from tracegraph.queries.shapes.peak.devices import ceilings
 from tracegraph.queries.shapes.peak.missing_inputs import KNOWN_ENOUGH
 from tracegraph.queries.shapes.peak.products import Devices
-from tracegraph.queries.shapes.roofline import MEMORY, bound_by
 from tracegraph.vocabulary.device_peaks import TF32, Peaks, find_peaks, has_tensor_cores
 from tracegraph.vocabulary.kernel_types import ON_TENSOR_CORES, PLAIN_FLOAT32
 from tracegraph.vocabulary.work_kinds import ON_MATRIX_UNITS

@@ -1,4 +1,4 @@
-// Where events run in a window whose names begin in one of several ways, and GPU work of one type.
+// When events run in a window whose names begin in one of several ways, and GPU work of one type, by name and lane.
 // @param run STRING name of the run
 // @param start_ns INTEGER start of the window, ns
 // @param end_ns INTEGER end of the window, ns
@@ -8,11 +8,10 @@
 // @column kernel_type STRING? type of GPU work
 // @column name STRING name of the event
 // @column lane INTEGER lane id
-// @column start_ns INTEGER start, ns
-// @column end_ns INTEGER end, ns
-// Order: beginning, lane, start, end, then name.
+// @column start_ns LIST of each: start, ns
+// @column end_ns LIST of each: end, ns
 // Empty when: no name in the window begins so, and no GPU work is of the type.
-// Cost: reads the names of all events of the run.
+// Cost: reads the names of all events of the run; lists instead of rows.
 // Index: needs none.
 
 WITH split($beginnings, '\n') AS beginnings
@@ -28,6 +27,6 @@ WHERE (left(e.name, letters) IN firsts OR e.kernel_type = $kernel_type)
 WITH e, CASE WHEN e.kernel_type IS NULL
     THEN head([beginning IN beginnings WHERE e.name STARTS WITH beginning]) END AS beginning
 WHERE beginning IS NOT NULL OR e.kernel_type = $kernel_type
-RETURN beginning, e.kernel_type AS kernel_type, e.name AS name, e.lane AS lane, e.start_ns AS start_ns,
-  e.end_ns AS end_ns
-ORDER BY beginning, lane, start_ns, end_ns, name
+RETURN beginning, e.kernel_type AS kernel_type, e.name AS name, e.lane AS lane,
+  collect(e.start_ns) AS start_ns, collect(e.end_ns) AS end_ns
+ORDER BY beginning, lane, name
