@@ -42,8 +42,9 @@ class Ranged:
     Attributes
     ----------
     low, high
-        The range that the cost of recording, inferred dependencies, work from before the recording and what a
-        replay does not know (caches, other processes) leave; it never exceeds `removed_ns`.
+        The range that the cost of recording, inferred dependencies, work from before the recording, what a
+        fix leaves open (`Edit.otherwise`) and what a replay does not know (caches, other processes) leave; it
+        never exceeds `removed_ns`.
     wide
         Why the two are more than tenfold apart, empty if they are not.
     removed_ns
@@ -201,7 +202,10 @@ class Predictor:
         removed = {level: self._removed_ns(change, level, work) for level, work in works.items()}
         held = corrected if self._held is self else self._held.gain(change)
         likely = (doubted, corrected.at_most(held.gain_ns), *(gains[level] for level in works))
-        low, high = possible_range(likely, [removed[self._usual]] * 2 + [*removed.values()])
+        edits = () if change.edit is None else change.edit.otherwise
+        others = [self.gain(replace(change, edit=one)) for one in edits]
+        most = [removed[self._usual]] * 2 + [*removed.values()] + [self.span.length_ns] * len(others)
+        low, high = possible_range((*likely, *others), most)
         return Ranged(
             corrected=corrected,
             low=low,
