@@ -135,8 +135,8 @@ def test_a_few_wrong_pairs_change_nothing() -> None:
 
 def test_lags_of_a_queue_do_not_hide_what_the_starts_of_calls_prove() -> None:
     # Three kernels start 7 µs after their calls began, dated 40 µs early. Thirty stand in a queue: they
-    # seem to start 20 µs after their calls ended, whose lengths differ. That repeats better, but mends none of
-    # the three contradictions.
+    # seem to start 20 µs after their calls ended, whose lengths differ. That repeats better, but mends none
+    # of the three contradictions.
     rows = []
     for one in range(3):
         at, number = 1_000 + 1_000 * one, 1 + one
