@@ -133,6 +133,28 @@ def test_a_few_wrong_pairs_change_nothing() -> None:
     assert "gpu_end_impossible" in codes, "the work that ends long after the return has no such time"
 
 
+def test_lags_of_a_queue_do_not_hide_what_the_starts_of_calls_prove() -> None:
+    # Three kernels start 7 µs after their calls began, dated 40 µs early. Thirty stand in a queue: they
+    # seem to start 20 µs after their calls ended, whose lengths differ. That repeats better, but mends none
+    # of the three contradictions.
+    rows = []
+    for one in range(3):
+        at, number = 1_000 + 1_000 * one, 1 + one
+        rows += [
+            tiny.call("cudaLaunchKernel", at, at + 5, number),
+            tiny.kernel("first", at + 7 - 40, at + 100 - 40, number),
+            tiny.call("cudaDeviceSynchronize", at + 20, at + 104, 100 + one),
+        ]
+    for one in range(30):
+        at, number = 10_000 + 200 * one, 10 + one
+        end = at + 5 + 2 * one
+        rows.append(tiny.call("cudaLaunchKernel", at, end, number))
+        rows.append(tiny.kernel("queued", end + 60 - 40, end + 100 - 40, number))
+    model, codes = modelled(rows)
+    assert 33_000 <= model.clock_offset_ns <= 44_000
+    assert "gpu_clock_shifted" in codes
+
+
 def test_an_id_of_several_calls_dates_nothing() -> None:
     again = [
         tiny.call("cudaLaunchKernel", 2_000, 2_005, 5_000),

@@ -13,7 +13,16 @@ from tracegraph.base.errors import InputError
 from tracegraph.ingest.causal.events.events import NONE
 from tracegraph.ingest.text_columns import TextColumn
 from tracegraph.ingest.what_if.changes.change import whole_window
-from tracegraph.ingest.what_if.fixes import allocation, fuse, precision, python, silences, turns, warm_up
+from tracegraph.ingest.what_if.fixes import (
+    allocation,
+    capture,
+    fuse,
+    precision,
+    python,
+    silences,
+    turns,
+    warm_up,
+)
 from tracegraph.ingest.what_if.fixes.fix import Candidate, Fix, Scene
 from tracegraph.ingest.what_if.fixes.fix_rows import find_fixes
 from tracegraph.ingest.what_if.fixes.registry import FIXES
@@ -23,6 +32,7 @@ from tracegraph.ingest.what_if.predictions.predict import Predictor
 from tracegraph.ingest.what_if.resource_bounds import find_bounds
 from tracegraph.queries.shapes.replay_rows import BOUND_COLUMNS, FIX_COLUMNS, bound_rows, fix_rows
 from tracegraph.vocabulary import bounds
+from tracegraph.vocabulary.mechanisms import MECHANISMS
 from tracegraph.workbench.what_if.answer import Question, answer
 from tracegraph.workbench.what_if.plan import make_plan
 
@@ -121,6 +131,24 @@ def test_a_pause_longer_than_a_queue_stays_where_a_step_is_captured() -> None:
     )
     asked = answer(of, "run", Question(fixes=(("capture", "under=nn.Module: Block_0"),), overhead="none"))
     assert asked.prediction.naive.predicted_ns >= 2_200_000
+
+
+def test_the_way_to_the_thread_of_autograd_stays_where_a_step_is_captured() -> None:
+    # 90 of the operator become none, but not the 40 in which nothing is recorded until the backward pass: the
+    # kernel, whose call is the one launch that stays, starts 90 earlier, and so does all that follows.
+    of = graph(
+        step(1, 0, 400),
+        event("aten::mul", 10, 100, sequence_number=3, forward_thread=0),
+        event("MulBackward0", 140, 210, thread=2, sequence_number=3, forward_thread=1),
+        call("cudaLaunchKernel", 140, 150, 1, thread=2),
+        kernel("k", 153, 300, 1),
+        call("cudaDeviceSynchronize", 220, 302, 2),
+    )
+    assert "autograd hand-off" in {MECHANISMS[code].name for code in of.dependencies.mechanism.tolist()}
+    whole = np.ones(len(of.segments), dtype=bool)
+    edit, silent = capture.capture(of, whole), of.segments.start == 100_000
+    assert edit.factor[silent & of.segments.on_thread].tolist() == [1.0]
+    assert edit.factor[of.segments.start == 10_000].tolist() == [0.0]
 
 
 def of_kernels(of: ReplayGraph, kernel_type: str) -> TextColumn:

@@ -185,7 +185,7 @@ def test_latency_and_rate_are_those_of_a_line() -> None:
     size = np.array([10, 20, 40, 40, 80])
     cost = coalesce.fit_cost(size, 3_000 + 500 * size)
     assert cost is not None
-    assert (round(cost.latency), round(cost.of_each)) == (3_000, 500)
+    assert (round(cost.usual.latency), round(cost.usual.of_each)) == (3_000, 500)
     assert coalesce.fit_cost(size, np.full(5, 3_000)) is None
 
 

@@ -5,7 +5,7 @@ wrong; but the shortest lags of a file repeat. So a lag supports a lower edge th
 above the edge, and a lag below the edge counts against it.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -186,8 +186,8 @@ def gpu_clock(
     early, late = _contradictions(launched, awaited, GpuClock())
     if not early + late:
         return GpuClock()
-    clock = _likeliest(fit_clock(launched, launched_late, awaited), early >= late, since_ns)
-    left = sum(_contradictions(launched, awaited, clock))
+    fit = fit_clock(launched, launched_late, awaited)
+    clock, left = _best_clock(fit, launched, awaited, since_ns)
     if 2 * left > early + late:
         message = (
             f"{early + late} of {len(launched.lag) + len(awaited.lag)} pairs of a call and its GPU work "
@@ -200,6 +200,19 @@ def gpu_clock(
     message = f"GPU rows contradict the CPU's order of events: all are moved by {clock.offset_ns} ns"
     integrity.add("gpu_clock_shifted", early + late, message + drift + rest)
     return clock
+
+
+def _best_clock(fit: Fit, launched: Pairs, awaited: Pairs, since_ns: int) -> tuple[GpuClock, int]:
+    """Find the likeliest correction, and how many contradictions it leaves.
+
+    If that is more than half of them, the other end of launch calls dates the launches, should it mend more:
+    works that stand in a queue may repeat a lag from a call's end that says nothing of the clock.
+    """
+    early, late = _contradictions(launched, awaited, GpuClock())
+    clocks = [_likeliest(one, early >= late, since_ns) for one in (fit, replace(fit, by_end=not fit.by_end))]
+    left = [sum(_contradictions(launched, awaited, clock)) for clock in clocks]
+    other = 2 * left[0] > early + late and left[1] < left[0]
+    return clocks[other], left[other]
 
 
 def _contradictions(launched: Pairs, awaited: Pairs, clock: GpuClock) -> tuple[int, int]:

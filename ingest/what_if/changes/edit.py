@@ -52,6 +52,8 @@ class Edit:
         What passes after the work before it on its stream, ns; `NONE` to keep what was recorded.
     added
         Dependencies that hold as well.
+    otherwise
+        What it would be if something were otherwise that the file leaves open: the range holds these, too.
     """
 
     factor: Floats
@@ -61,6 +63,7 @@ class Edit:
     lane: Ints
     queue_lag: Ints
     added: Dependencies
+    otherwise: tuple["Edit", ...] = ()
 
     @property
     def is_structural(self) -> bool:
@@ -114,6 +117,15 @@ def assumed(gap: Ints, cause: Ints, effect: Ints, mechanism: Ints, lag: Ints | i
 
 def join_edits(edits: Sequence[Edit]) -> Edit:
     """Join edits: of two lanes for one segment the later edit's counts, of two lags the shorter one."""
+    others = [
+        _joined([*edits[:place], other, *edits[place + 1 :]])
+        for place, one in enumerate(edits)
+        for other in one.otherwise
+    ]
+    return replace(_joined(edits), otherwise=tuple(others))
+
+
+def _joined(edits: Sequence[Edit]) -> Edit:
     whole = edits[0]
     for one in edits[1:]:
         both = (whole.queue_lag != NONE) & (one.queue_lag != NONE)

@@ -22,6 +22,7 @@ from tracegraph.ingest.what_if.graph.graph import ReplayGraph
 from tracegraph.ingest.what_if.graph.phase_work import of_phase
 from tracegraph.ingest.what_if.graph.subtrees import held_by
 from tracegraph.vocabulary.categories import Role, has_role
+from tracegraph.vocabulary.mechanisms import AUTOGRAD_HAND_OFF, CODE
 from tracegraph.vocabulary.phases import BACKWARD, FORWARD, PHASE_NAMES
 from tracegraph.vocabulary.python_frames import MODULE
 
@@ -100,7 +101,8 @@ def _of_rank(graph: ReplayGraph, call: Ints, work: Ints, group: Ints | None) -> 
 def capture(graph: ReplayGraph, chosen: Flags) -> Edit:
     """Let chosen host segments take no time but for one launch in each step; their work runs back to back.
 
-    A step in which only graph launches count stays as it is. Waits stay, and so do launch latencies.
+    A step in which only graph launches count stays as it is. Waits stay, and so do launch latencies and what
+    passes before autograd's thread takes over.
     """
     edit = no_edit(len(graph.segments))
     host = with_gaps(graph, chosen)
@@ -111,6 +113,7 @@ def capture(graph: ReplayGraph, chosen: Flags) -> Edit:
         return edit
     factor = np.where(host & with_reasons(graph.segments), 0.0, 1.0)
     factor[_one_a_step(graph, call[mine])] = 1.0
+    factor[_hand_offs(graph)] = 1.0
     queue_lag, usual = edit.queue_lag.copy(), back_to_back_ns(graph)
     if usual is not None:
         queue_lag[work[mine]] = usual
@@ -138,6 +141,19 @@ def _one_a_step(graph: ReplayGraph, calls: Ints) -> Ints:
     """Find the first of the launching segments of each step and rank."""
     first = calls[np.argsort(graph.segments.start[calls], kind="stable")]
     return first[np.unique(step_of(graph, first), return_index=True)[1]]
+
+
+def _hand_offs(graph: ReplayGraph) -> Ints:
+    """Find the stretches without an operator or call at whose end autograd's thread takes over.
+
+    Most of such a stretch is the time until that thread wakes up. It has no row, and so counts as own time of
+    what is open on the thread that waits.
+    """
+    segments, found = graph.segments, graph.dependencies
+    giver = found.cause[(found.mechanism == CODE[AUTOGRAD_HAND_OFF]) & found.binding]
+    idle = np.append(graph.calls.of_role(Role.FRAME, Role.ANNOTATION), True)[segments.event[giver]]
+    until: Ints = giver[idle]
+    return until
 
 
 @dataclass(frozen=True)

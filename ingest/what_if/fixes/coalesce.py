@@ -7,14 +7,19 @@ import numpy as np
 
 from tracegraph.base.errors import InputError
 from tracegraph.base.units import short_ns
+from tracegraph.ingest.array_tables import join_rows
 from tracegraph.ingest.arrays import Flags, Floats, Ints
-from tracegraph.ingest.causal.events.events import NONE
-from tracegraph.ingest.what_if.changes.edit import FOR_OTHERS, Edit, no_edit
+from tracegraph.ingest.causal.graph.dependencies import Dependencies
+from tracegraph.ingest.causal.graph.order import replay_order
+from tracegraph.ingest.what_if.changes.edit import FOR_OTHERS, Edit, assumed, no_edit
 from tracegraph.ingest.what_if.changes.launch_calls import calls_left_out
+from tracegraph.ingest.what_if.changes.sent_together import Collectives, find_collectives, may_be_awaited
 from tracegraph.ingest.what_if.fixes.fix import Candidate, Fix, Scene, asked_for, escaped, made_in
 from tracegraph.ingest.what_if.graph.graph import ReplayGraph
-from tracegraph.ingest.what_if.graph.launch_stretches import asked_at, launching_segments
+from tracegraph.ingest.what_if.graph.launch_stretches import launching_segments
+from tracegraph.ingest.what_if.graph.shared_cores import as_if_alone
 from tracegraph.ingest.what_if.graph.transfers import of_collectives, transferring
+from tracegraph.vocabulary.mechanisms import CODE, RESUME
 
 _MOST_FITTED, _APART, _FEWEST, _FEWEST_A_PASS = 1_000, 2, 8, 2
 """Limits for a fit of latency and rate, and for a candidate.
@@ -22,85 +27,6 @@ _MOST_FITTED, _APART, _FEWEST, _FEWEST_A_PASS = 1_000, 2, 8, 2
 Collectives that are fitted at most; by how many times the largest must be larger than the smallest;
 collectives of one name, and on average in a pass, from which on it is a candidate.
 """
-
-
-@dataclass(frozen=True)
-class Collectives:
-    """Collectives by lane and time, one entry for each.
-
-    Attributes
-    ----------
-    size
-        Elements that each rank gives.
-    work
-        Length of its transfer, ns.
-    last
-        Its last segment.
-    group
-        A number that the collectives share that become one.
-    """
-
-    event: Ints
-    size: Ints
-    work: Ints
-    last: Ints
-    group: Ints
-
-    def __len__(self) -> int:
-        return len(self.event)
-
-    @property
-    def becomes(self) -> Flags:
-        """Whether it is the last of its group, which the others become: it starts only when all is there."""
-        found: Flags = np.append(self.group[1:] != self.group[:-1], True)[: len(self)]
-        return found
-
-
-def find_collectives(graph: ReplayGraph, chosen: Flags) -> Collectives:
-    """Find chosen collectives whose size the file states, grouped by what could be sent together.
-
-    That is collectives of one name, lane and phase (else step), as long as nothing waits for one before the
-    next begins.
-    """
-    segments, calls = graph.segments, graph.calls
-    assert graph.facts is not None  # who asks for sizes has them
-    size = graph.facts().elements
-    mine = chosen & of_collectives(graph) & np.append((size != NONE) & (size > 0), False)[segments.event]
-    backwards = np.flatnonzero(mine)[::-1]
-    event, place = np.unique(segments.event[backwards], return_index=True)
-    in_order = np.argsort(backwards[place])
-    event, last = event[in_order], backwards[place[in_order]]
-    works = mine & transferring(graph)
-    spent = np.bincount(segments.event[works], segments.work[works], len(calls)).astype(np.int64)
-    keys = np.stack([calls.lane[event], calls.name.codes[event], _pass_of(graph, event)])
-    apart = (keys[:, 1:] != keys[:, :-1]).any(axis=0) | _awaited_before(graph, event, last)
-    group = np.cumsum(np.append(False, apart)[: len(event)])
-    return Collectives(event, size[event], spent[event], last, group)
-
-
-def _pass_of(graph: ReplayGraph, event: Ints) -> Ints:
-    """Find the phase that began last before each collective was asked for, else its step."""
-    calls, phases = graph.calls, graph.phases
-    asked = asked_at(graph, event)
-    rank, found = graph.lanes.rank[calls.lane[event]], calls.step[event].copy()
-    for one in np.unique(rank).tolist():
-        mine, place = rank == one, np.flatnonzero(phases.rank == one)
-        place = place[np.argsort(phases.start[place], kind="stable")]
-        if len(place):
-            begun = np.searchsorted(phases.start[place], asked[mine], "right") - 1
-            found[mine] = np.where(begun >= 0, place[begun], -1)
-    return found
-
-
-def _awaited_before(graph: ReplayGraph, event: Ints, last: Ints) -> Flags:
-    """Flag each collective but the last for which something waits before the next one begins."""
-    segments, found = graph.segments, graph.dependencies
-    awaited = np.full(len(segments), np.iinfo(np.int64).max)
-    waits = FOR_OTHERS[found.mechanism] & found.binding
-    waits &= segments.event[found.effect] != segments.event[found.cause]
-    np.minimum.at(awaited, found.cause[waits], segments.start[found.effect[waits]])
-    before: Flags = awaited[last[:-1]] < graph.calls.start[event[1:]]
-    return before
 
 
 @dataclass(frozen=True)
@@ -115,7 +41,16 @@ class _Cost:
         return self.latency + self.of_each * size.astype(np.float64)
 
 
-def fit_cost(size: Ints, work: Ints) -> _Cost | None:
+@dataclass(frozen=True)
+class _Fitted:
+    """The fitted cost of a transfer, and the costs at the ends of the 95 % interval of its rate."""
+
+    usual: _Cost
+    low: _Cost
+    high: _Cost
+
+
+def fit_cost(size: Ints, work: Ints) -> _Fitted | None:
     """Fit latency and rate by a line through the medians of all slopes (Theil and Sen).
 
     Unlike `base.least_squares`, it is for files of one rank, too: waits for others are in some of the times,
@@ -133,7 +68,10 @@ def fit_cost(size: Ints, work: Ints) -> _Cost | None:
         line = stats.theilslopes(work[some], size[some])
     if not line.slope > 0:
         return None
-    return _Cost(max(float(line.intercept), 0.0), float(line.slope))
+    middle = float(np.median(work[some])), float(np.median(size[some]))
+    slopes = [slope if np.isfinite(slope) else line.slope for slope in (line.low_slope, line.high_slope)]
+    ends = [_Cost(max(middle[0] - slope * middle[1], 0.0), max(float(slope), 0.0)) for slope in slopes]
+    return _Fitted(_Cost(max(float(line.intercept), 0.0), float(line.slope)), *ends)
 
 
 def coalesce(graph: ReplayGraph, chosen: Flags) -> Edit:
@@ -154,12 +92,31 @@ def coalesce(graph: ReplayGraph, chosen: Flags) -> Edit:
             + ("one size, or no time for more, shows no rate" if len(found) else "it has no sizes"),
             "record with record_shapes=True, and more than one size; or measure with other bucket sizes",
         )
-    return _at_once(graph, found, costs)
+    return _with_range(graph, found, costs)
 
 
-def _cost_of(graph: ReplayGraph, every: Collectives, code: int) -> _Cost | None:
+def _cost_of(graph: ReplayGraph, every: Collectives, code: int) -> _Fitted | None:
     alike = graph.calls.name.codes[every.event] == code
     return fit_cost(every.size[alike], every.work[alike])
+
+
+def _with_range(graph: ReplayGraph, found: Collectives, costs: Mapping[int, _Fitted]) -> Edit:
+    """Send each group at once at the fitted cost; otherwise at those of its interval.
+
+    Nothing runs beside the one that a group becomes, so what ran beside the others takes as long as alone. At
+    the slow end it takes as long as recorded.
+
+    Raises
+    ------
+    InputError
+        If one of a group cannot begin before what waits for another one of it.
+    """
+    usual, low, high = (
+        _at_once(graph, found, {code: getattr(one, name) for code, one in costs.items()})
+        for name in ("usual", "low", "high")
+    )
+    fast = _with_own_cores(graph, found, low)
+    return replace(_with_own_cores(graph, found, usual), otherwise=(fast, high))
 
 
 def _at_once(graph: ReplayGraph, found: Collectives, costs: Mapping[int, _Cost]) -> Edit:
@@ -177,7 +134,55 @@ def _at_once(graph: ReplayGraph, found: Collectives, costs: Mapping[int, _Cost])
     call = launching_segments(graph)[found.last]
     asked = (call >= 0) & ~segments.on_thread[found.last] & ~np.isnan(factor)
     gone = calls_left_out(graph, found.group[asked], call[asked], found.becomes[asked])
-    return replace(edit, factor=np.where(gone, 0.0, np.where(works, changed, 1.0)))
+    factors = np.where(gone, 0.0, np.where(works, changed, 1.0))
+    return replace(edit, factor=factors, added=_awaiting_all(graph, found, ~np.isnan(factor)))
+
+
+def _awaiting_all(graph: ReplayGraph, found: Collectives, joined: Flags) -> Dependencies:
+    """Let what waits for one of a group wait for the one that the group becomes: results come with it."""
+    segments, every = graph.segments, graph.dependencies
+    becomes = np.full(len(segments), -1, dtype=np.int64)
+    earlier = joined & ~found.becomes
+    becomes[found.last[earlier]] = found.last[found.whole[earlier]]
+    is_joined = np.zeros(len(graph.calls) + 1, dtype=bool)
+    is_joined[found.event] = True
+    waits = np.flatnonzero((becomes[every.cause] >= 0) & FOR_OTHERS[every.mechanism])
+    waits = waits[~is_joined[segments.event[every.effect[waits]]]]
+    cause, lag = becomes[every.cause[waits]], np.maximum(every.lag[waits], 0)
+    return _added(graph, cause, every.effect[waits], every.mechanism[waits], lag)
+
+
+def _with_own_cores(graph: ReplayGraph, found: Collectives, edit: Edit) -> Edit:
+    """Let the host's work take as long as beside no thread that sends.
+
+    Silences in which one of a group ended are waits for the one that the group becomes, though they ended
+    later, when the thread got a core.
+    """
+    silent, awaited = may_be_awaited(graph, found)
+    goes_on = silent + 1 < len(graph.segments)
+    goes_on[goes_on] = (graph.segments.lane[silent + 1] == graph.segments.lane[silent])[goes_on]
+    silent, awaited = silent[goes_on], awaited[goes_on]
+    on_threads = found.event[graph.lanes.is_thread[graph.calls.lane[found.event]]]
+    factor = edit.factor * as_if_alone(graph, on_threads)
+    factor[silent] = 0.0
+    resume = np.full(len(silent), CODE[RESUME])
+    waits = _added(graph, found.last[found.whole[awaited]], silent + 1, resume, np.zeros_like(silent))
+    return replace(edit, factor=factor, added=join_rows([edit.added, waits]))
+
+
+def _added(graph: ReplayGraph, cause: Ints, effect: Ints, mechanism: Ints, lag: Ints) -> Dependencies:
+    """Add dependencies, which are an error if they make a circle with those of the run."""
+    segments = graph.segments
+    added = assumed(segments.start[effect] - segments.completion[cause], cause, effect, mechanism, lag)
+    if (segments.start[cause] > segments.start[effect]).any():
+        try:
+            replay_order(segments, join_rows([graph.dependencies, added]))
+        except InputError as error:
+            raise InputError(
+                "some of them begin only after something waited for others, so they cannot be sent at once",
+                "choose fewer, as with phase= or step=",
+            ) from error
+    return added
 
 
 def _find(scene: Scene) -> Iterator[Candidate]:
@@ -193,12 +198,16 @@ def _find(scene: Scene) -> Iterator[Candidate]:
         if cost is None:
             continue
         selector = f"name={escaped(str(graph.calls.name.values[code]))}"
+        try:
+            edit = _with_range(graph, find_collectives(graph, mine), {code: cost})
+        except InputError:
+            continue
         yield Candidate(
             selector=selector,
             options=asked_for(FIX.name, [selector]),
-            change=made_in(graph, _at_once(graph, find_collectives(graph, mine), {code: cost})),
+            change=made_in(graph, edit),
             evidence=f"{count:,} collectives in {passes:,} passes, {short_ns(spent)} of the path; "
-            f"each takes {short_ns(round(cost.latency))} before it moves anything",
+            f"each takes {short_ns(round(cost.usual.latency))} before it moves anything",
         )
 
 
@@ -206,8 +215,9 @@ FIX = Fix(
     name="coalesce",
     title="Send more at once",
     recognised="several collectives of one name in one pass, of several sizes, on the path",
-    replayed="they are one, which starts when the last of them did and takes as long as the latency and "
-    "rate of the file's own say",
+    replayed="they are one, which starts when the last of them did, takes as long as the latency and rate "
+    "of the file's own say, and is waited for by whatever waited for one of them; where threads send, what "
+    "ran beside them takes as long as the same work alone",
     how="DistributedDataParallel(bucket_cap_mb=25) or more, larger units of FSDP, one flattened tensor",
     refuted_by="less of the transfer that hides behind the backward pass: the first can start only when all "
     "is there",

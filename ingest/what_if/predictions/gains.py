@@ -1,14 +1,18 @@
 """Gains of a change, and how far they may be off."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from tracegraph.ingest.arrays import Ints
 from tracegraph.vocabulary.gaps import EARLIER_WORK
 
 _UNKNOWN = 0.1
 """Share (0..1) of a gain by which it differs from one measurement of the same change to the next. Of four
 changes that were timed three times each (docs/accuracy.md), three gain within 10 % of their mean, and one of
 2 to 3 % of the run within a quarter."""
+_FEWEST_STEPS = 3
+"""Two steps differ by chance so much that their interval says nothing."""
 _WIDE, _LEVELS_DIFFER = 10, 2
 """The ratio from which on a range is wide, and that of gains under several costs of recording. Chosen by eye:
 larger ones would leave wide ranges without a reason, smaller ones give a reason for most."""
@@ -51,7 +55,7 @@ class Bound:
 def possible_range(likely: Sequence[Gain], removed: Sequence[int] = ()) -> tuple[Bound, Bound]:
     """Find the range that likely gains leave possible, lowest and highest, with what no replay knows.
 
-    `removed`: for each gain the time that the change removes, ns: nothing gains more.
+    `removed`: for each gain the most that the change may remove, ns: nothing gains more.
     """
     most = removed or [gain.base_ns for gain in likely]
     possible = [
@@ -61,6 +65,17 @@ def possible_range(likely: Sequence[Gain], removed: Sequence[int] = ()) -> tuple
     ]
     gains_ns, speedups = [one.gain_ns for one in possible], [one.speedup for one in possible]
     return Bound(min(gains_ns), min(speedups)), Bound(max(gains_ns), max(speedups))
+
+
+def spread_of_mean(values: Ints) -> float:
+    """Find half the 95 % interval of a mean as a share of it; 0 for fewer than three values, or no mean."""
+    mean = float(values.mean()) if len(values) >= _FEWEST_STEPS else 0.0
+    if mean <= 0:
+        return 0.0
+    from scipy.special import stdtrit  # noqa: PLC0415  (takes .1 s, and is not needed without steps)
+
+    error = float(values.std(ddof=1)) / math.sqrt(len(values))
+    return float(stdtrit(len(values) - 1, 0.975)) * error / mean
 
 
 def why_wide(

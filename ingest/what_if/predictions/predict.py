@@ -25,7 +25,7 @@ from tracegraph.ingest.what_if.graph.graph import ReplayGraph, graph_of
 from tracegraph.ingest.what_if.graph.overhead import NO_OVERHEAD, Overhead, charge, estimate_overhead
 from tracegraph.ingest.what_if.graph.recorded_edges import on_recorded_edges
 from tracegraph.ingest.what_if.graph.unrecorded_time import held_by_earlier_work
-from tracegraph.ingest.what_if.predictions.gains import Bound, Gain, possible_range, why_wide
+from tracegraph.ingest.what_if.predictions.gains import Bound, Gain, possible_range, spread_of_mean, why_wide
 from tracegraph.vocabulary.mechanisms import CODE, STREAM_ORDER
 
 CORRECTED = "corrected"
@@ -42,12 +42,13 @@ class Ranged:
     Attributes
     ----------
     low, high
-        The range that the cost of recording, inferred dependencies, work from before the recording and what a
-        replay does not know (caches, other processes) leave; it never exceeds `removed_ns`.
+        The range that the cost of recording, inferred dependencies, work from before the recording, what a
+        fix leaves open (`Edit.otherwise`) and what a replay does not know (caches, other processes) leave; it
+        never exceeds `most_ns`, unless a fix leaves more open.
     wide
         Why the two are more than tenfold apart, empty if they are not.
-    removed_ns
-        The time that the change removes, ns.
+    removed_ns, most_ns
+        The time that the change removes, and the most that it may remove from as many other steps, ns.
     inferred_share
         The share (0..1) of the corrected gain that depends on inferred dependencies.
     """
@@ -57,6 +58,7 @@ class Ranged:
     high: Bound
     wide: str
     removed_ns: int
+    most_ns: int
     inferred_share: float
 
 
@@ -201,15 +203,40 @@ class Predictor:
         removed = {level: self._removed_ns(change, level, work) for level, work in works.items()}
         held = corrected if self._held is self else self._held.gain(change)
         likely = (doubted, corrected.at_most(held.gain_ns), *(gains[level] for level in works))
-        low, high = possible_range(likely, [removed[self._usual]] * 2 + [*removed.values()])
+        edits = () if change.edit is None else change.edit.otherwise
+        others = [self.gain(replace(change, edit=one)) for one in edits]
+        other_steps = 1 + self._by_chance(self._work(NAIVE) - works[NAIVE])
+        most = [round(ns * other_steps) for ns in (removed[self._usual],) * 2 + tuple(removed.values())]
+        low, high = possible_range((*likely, *others), [*most, *[self.span.length_ns] * len(others)])
         return Ranged(
             corrected=corrected,
             low=low,
             high=high,
             wide=why_wide(low, high, gains, doubted, inferred_part, held),
             removed_ns=removed[self._usual],
+            most_ns=max(most),
             inferred_share=float(np.clip(inferred_part, 0, 1)) if corrected.gain_ns else 0.0,
         )
+
+    def _by_chance(self, removed: Ints) -> float:
+        """Find the share (0..1) by which a change may remove more from other steps than from recorded ones.
+
+        It is half the 95 % interval of the mean over these; 0 if they are too few to tell.
+
+        Parameters
+        ----------
+        removed
+            What is removed from the work of each segment, ns.
+        """
+        span, calls, event = self.span, self.graph.calls, self.graph.segments.event
+        inside = [one for one in self.graph.steps if span.start <= one.start and one.end <= span.end]
+        numbers = np.unique([one.number for one in inside])
+        mine = (event >= 0) & (removed > 0)
+        step, ns = calls.step[event[mine]], removed[mine]
+        known = np.isin(step, numbers)
+        spent = np.zeros(len(numbers), dtype=np.int64)
+        np.add.at(spent, np.searchsorted(numbers, step[known]), ns[known])
+        return spread_of_mean(spent)
 
     def _gain(self, level: str, after: Outcome) -> Gain:
         before = self.unchanged(level).end

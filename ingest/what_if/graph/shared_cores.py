@@ -1,0 +1,48 @@
+"""How long the host's work takes where no thread that sends wants a core, as far as a file shows it."""
+
+import numpy as np
+
+from tracegraph.ingest.arrays import Flags, Floats, Ints
+from tracegraph.ingest.causal.graph.segments import WORK
+from tracegraph.ingest.intervals import Spans, covered
+from tracegraph.ingest.what_if.graph.graph import ReplayGraph
+
+_FEWEST_ALONE = 20
+"""How many events of one name and shapes must have run alone for their median to count.
+
+Chosen by eye: with fewer the median moves by more than the effect.
+"""
+
+
+def as_if_alone(graph: ReplayGraph, senders: Ints) -> Floats:
+    """Compute by what the work of each segment is multiplied if it takes what the same work takes alone.
+
+    `senders`: collectives that run on threads. The same work has the same name and shapes, on any rank; it
+    is alone if no collective of its rank runs meanwhile. What takes less beside them than alone stays.
+    """
+    assert graph.facts is not None  # who asks for collectives has them
+    segments, calls, ranks = graph.segments, graph.calls, graph.lanes.rank
+    works = (segments.kind == WORK) & segments.on_thread & (segments.event >= 0)
+    works &= ~np.isin(segments.lane, np.unique(calls.lane[senders]))
+    spent = np.bincount(segments.event[works], segments.work[works], len(calls)).astype(np.int64)
+    mine = np.flatnonzero((np.bincount(segments.event[works], minlength=len(calls)) > 0) & (spent > 0))
+    sending = Spans(ranks[calls.lane[senders]], calls.start[senders], calls.end[senders])
+    beside = covered(Spans(ranks[calls.lane[mine]], calls.start[mine], calls.end[mine]), sending) > 0
+    shapes = graph.facts().shapes.codes
+    kind = np.unique(np.stack([calls.name.codes[mine], shapes[mine]]), axis=1, return_inverse=True)[1].ravel()
+    alone = _medians(kind, spent[mine], ~beside)
+    factor = np.ones(len(calls) + 1)
+    slower = beside & (alone[kind] < spent[mine])
+    factor[mine[slower]] = alone[kind[slower]] / spent[mine[slower]]
+    return np.where(works, factor[segments.event], 1.0)
+
+
+def _medians(kind: Ints, values: Ints, counts: Flags) -> Floats:
+    """Find the median of each kind over those that count; infinite where these are too few."""
+    found = np.full(int(kind.max(initial=-1)) + 1, np.inf)
+    order = np.lexsort((values[counts], kind[counts]))
+    which, some = kind[counts][order], values[counts][order]
+    kinds, first, number = np.unique(which, return_index=True, return_counts=True)
+    enough = number >= _FEWEST_ALONE
+    found[kinds[enough]] = some[first[enough] + number[enough] // 2]
+    return found
