@@ -153,7 +153,8 @@ def _window_ns(tables: GraphTables) -> int:
 def _predicted(change: Mapping[str, object], scenario: GraphTables, base: GraphTables) -> Predicted:
     """Compute what a step gains in the scenario; its range is that of the corrected gain, in proportion.
 
-    It ends at what is taken away from the recorded steps: how these differ is in the measured interval.
+    It ends at what is taken away from the recorded steps, if the scenario says it: how these differ is in the
+    measured interval.
     """
     before, after = _lengths(base), _lengths(scenario)
     chosen = before.keys() & after.keys()
@@ -161,15 +162,17 @@ def _predicted(change: Mapping[str, object], scenario: GraphTables, base: GraphT
         chosen &= {change["step"]}
     gains = [before[number] - after[number] for number in chosen]
     gain = fmean(gains) if gains else _window_ns(base) - _window_ns(scenario)
-    corrected, limits, naive, removed = (change[key] for key in ("gain_ns", "range", "naive", "removed_ns"))
+    corrected, limits = change["gain_ns"], change["range"]
     assert isinstance(corrected, int)
     assert isinstance(limits, dict)
-    assert isinstance(naive, dict)
-    assert isinstance(removed, int)
-    most = max(removed, naive["gain_ns"], corrected)
+    at_most = limits["gain_high_ns"]
+    if "removed_ns" in change:  # a graph that was edited by hand has none
+        naive, removed = change["naive"], change["removed_ns"]
+        assert isinstance(naive, dict)
+        assert isinstance(removed, int)
+        at_most = min(at_most, max(removed, naive["gain_ns"], corrected))
     low, high = (
-        gain * limit / corrected if corrected else gain + limit
-        for limit in (limits["gain_low_ns"], min(limits["gain_high_ns"], most))
+        gain * limit / corrected if corrected else gain + limit for limit in (limits["gain_low_ns"], at_most)
     )
     return Predicted(round(gain), round(min(low, high)), round(max(low, high)))
 

@@ -117,7 +117,7 @@ def test_what_needs_no_index_reads_each_node_once_without_them(tmp_path: Path) -
             name = statement.split()[2]
             database.write(f"DROP INDEX {name} IF EXISTS")
         asked = [module for module in map(load, names()) if not module.needs_index]
-        assert {"run_details", "events_about", "outliers"} <= {module.name for module in asked}
+        assert {"run_details", "times_about", "outliers"} <= {module.name for module in asked}
         for module in asked:
             with database.session() as session:
                 plan = session.run("PROFILE " + module.body, parameters).consume().profile

@@ -82,3 +82,13 @@ def test_work_beside_a_sending_thread_takes_what_the_same_work_takes_alone(alone
     assert by_event[1_010_000] == pytest.approx(factor)
     assert by_event[1_050_000] == 1  # of other shapes
     assert by_event[1_100_000] == 1  # faster than alone
+
+
+def test_the_range_of_fewer_collectives_holds_that_work_beside_them_gets_a_core() -> None:
+    rows = [event("aten::mul", 20 * one, 20 * one + 10, shapes="[[4]]") for one in range(20)]
+    rows += [reduced(2, 1000, 10), event("aten::mul", 1010, 1310, shapes="[[4]]")]
+    question = Question(scale=((0.5, "name=gloo:all_reduce"),), overhead="none")
+    said = answer(graph(*rows), "run", question).prediction
+    # The operator takes 300 µs, and 10 alone: it waited 290 for a core, of which half are gone at most.
+    assert said.corrected.gain_ns == 0
+    assert said.high.gain_ns == 159_500  # 145, and the tenth by which gains differ

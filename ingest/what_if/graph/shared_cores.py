@@ -6,6 +6,7 @@ from tracegraph.ingest.arrays import Flags, Floats, Ints
 from tracegraph.ingest.causal.graph.segments import WORK
 from tracegraph.ingest.intervals import Spans, covered
 from tracegraph.ingest.what_if.graph.graph import ReplayGraph
+from tracegraph.ingest.what_if.graph.transfers import thread_collectives
 
 _FEWEST_ALONE = 20
 """How many events of one name and shapes must have run alone for their median to count.
@@ -35,6 +36,26 @@ def as_if_alone(graph: ReplayGraph, senders: Ints) -> Floats:
     slower = beside & (alone[kind] < spent[mine])
     factor[mine[slower]] = alone[kind[slower]] / spent[mine[slower]]
     return np.where(works, factor[segments.event], 1.0)
+
+
+def with_cores_freed(graph: ReplayGraph, factor: Floats) -> Floats | None:
+    """Let work also take less as far as threads that send no longer want a core; None if none sends less.
+
+    A file does not say how many cores there are: this is how much less the work may take at most.
+
+    Parameters
+    ----------
+    factor
+        By what the work of each segment is multiplied. Where collectives on threads are left with a share of
+        theirs, what ran beside collectives keeps that share of what it takes longer than alone.
+    """
+    segments = graph.segments
+    sends = np.append(thread_collectives(graph), False)[segments.event] & (segments.work > 0)
+    if graph.facts is None or not (sends & (factor < 1)).any():
+        return None
+    left = float((segments.work * factor)[sends].sum() / segments.work[sends].sum())
+    alone = as_if_alone(graph, np.unique(segments.event[sends]))
+    return factor * (alone + (1 - alone) * left)
 
 
 def _medians(kind: Ints, values: Ints, counts: Flags) -> Floats:

@@ -22,10 +22,14 @@ def communicates(graph: ReplayGraph) -> Flags:
 
 def collective_events(graph: ReplayGraph) -> Flags:
     """Flag kernels that communicate, and collectives that CPU back ends record on threads."""
+    return (communicates(graph) & graph.calls.of_role(Role.KERNEL)) | thread_collectives(graph)
+
+
+def thread_collectives(graph: ReplayGraph) -> Flags:
+    """Flag collectives that CPU back ends record on threads."""
     calls = graph.calls
-    on_gpu = communicates(graph) & calls.of_role(Role.KERNEL)
     on_threads = np.array([str(name).startswith(ON_THREADS) for name in calls.name.values], dtype=bool)
-    return on_gpu | (calls.name.matching(on_threads) & calls.of_role(Role.ANNOTATION))
+    return calls.name.matching(on_threads) & calls.of_role(Role.ANNOTATION)
 
 
 def collectives_of(graph: ReplayGraph, kind: str) -> Flags:

@@ -24,6 +24,7 @@ from tracegraph.ingest.what_if.graph.facts import WorkFacts
 from tracegraph.ingest.what_if.graph.graph import ReplayGraph, graph_of
 from tracegraph.ingest.what_if.graph.overhead import NO_OVERHEAD, Overhead, charge, estimate_overhead
 from tracegraph.ingest.what_if.graph.recorded_edges import on_recorded_edges
+from tracegraph.ingest.what_if.graph.shared_cores import with_cores_freed
 from tracegraph.ingest.what_if.graph.unrecorded_time import held_by_earlier_work
 from tracegraph.ingest.what_if.predictions.gains import Bound, Gain, possible_range, spread_of_mean, why_wide
 from tracegraph.vocabulary.mechanisms import CODE, STREAM_ORDER
@@ -203,8 +204,7 @@ class Predictor:
         removed = {level: self._removed_ns(change, level, work) for level, work in works.items()}
         held = corrected if self._held is self else self._held.gain(change)
         likely = (doubted, corrected.at_most(held.gain_ns), *(gains[level] for level in works))
-        edits = () if change.edit is None else change.edit.otherwise
-        others = [self.gain(replace(change, edit=one)) for one in edits]
+        others = [self.gain(one) for one in self._otherwise(change)]
         other_steps = 1 + self._by_chance(self._work(NAIVE) - works[NAIVE])
         most = [round(ns * other_steps) for ns in (removed[self._usual],) * 2 + tuple(removed.values())]
         low, high = possible_range((*likely, *others), [*most, *[self.span.length_ns] * len(others)])
@@ -217,6 +217,13 @@ class Predictor:
             most_ns=max(most),
             inferred_share=float(np.clip(inferred_part, 0, 1)) if corrected.gain_ns else 0.0,
         )
+
+    def _otherwise(self, change: Change) -> list[Change]:
+        """List what the change may be besides, by what the file leaves open."""
+        if change.edit is not None:
+            return [replace(change, edit=one) for one in change.edit.otherwise]
+        freed = with_cores_freed(self.graph, np.where(self.span.inside, change.factor, 1.0))
+        return [] if freed is None else [replace(change, factor=freed)]
 
     def _by_chance(self, removed: Ints) -> float:
         """Find the share (0..1) by which a change may remove more from other steps than from recorded ones.
