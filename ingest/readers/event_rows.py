@@ -102,7 +102,8 @@ def build_events(parts: Sequence[EventRows], integrity: Integrity, first: int = 
     integrity.add("name_missing", int(name.among("").sum()), "events have no name and are kept without one")
     category = join_texts([text_column(np.zeros(len(part), np.int64), [part.category]) for part in parts])
     rows = np.flatnonzero(_usable(start, end, inner, integrity))
-    order = rows[_in_time(start, end, name, (category, outer, inner), rows)]
+    place = category, outer, inner, _numbers(parts, "correlation")
+    order = rows[_in_time(start, end, name, place, rows)]
     columns: dict[str, pa.Array[Any]] = {
         "source_index": pa.array(np.arange(first, first + len(order))),
         "name": _by_appearance(name.take(order)).arrow(),
@@ -143,12 +144,15 @@ def _usable(start: Ints, end: Ints, inner: Ints, integrity: Integrity) -> Flags:
 
 
 def _in_time(
-    start: Ints, end: Ints, name: TextColumn, place: tuple[TextColumn, Ints, Ints], rows: Ints
+    start: Ints, end: Ints, name: TextColumn, place: tuple[TextColumn, Ints, Ints, Ints], rows: Ints
 ) -> Ints:
-    """Order rows by start, longer ones first; what else they hold decides between simultaneous ones."""
-    category, outer, inner = place
-    keys = [_ranked(name)[rows], _ranked(category)[rows], inner[rows], outer[rows], -end[rows], start[rows]]
-    return np.lexsort(keys)
+    """Order rows by start, longer ones first; what else they hold decides between simultaneous ones.
+
+    Calls are numbered as they are made: their correlation is the last to decide.
+    """
+    category, outer, inner, correlation = place
+    named = [correlation[rows], _ranked(name)[rows], _ranked(category)[rows]]
+    return np.lexsort([*named, inner[rows], outer[rows], -end[rows], start[rows]])
 
 
 def _by_appearance(column: TextColumn) -> TextColumn:
@@ -168,8 +172,13 @@ def _ranked(column: TextColumn) -> Ints:
 def _nullable(parts: Sequence[EventRows], column: str, order: Ints) -> "pa.Array[Any]":
     if not any(column in part.numbers for part in parts):
         return pa.nulls(len(order), pa.int64())
-    values = np.concatenate([part.numbers.get(column, np.full(len(part), NONE)) for part in parts])[order]
+    values = _numbers(parts, column)[order]
     return pa.array(values, mask=values == NONE)
+
+
+def _numbers(parts: Sequence[EventRows], column: str) -> Ints:
+    """Join the numbers of a column, `NONE` where a part has none."""
+    return np.concatenate([part.numbers.get(column, np.full(len(part), NONE)) for part in parts])
 
 
 def _texts(parts: Sequence[EventRows], column: str, order: Ints) -> "pa.Array[Any]":

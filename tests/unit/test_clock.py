@@ -155,6 +155,15 @@ def test_lags_of_a_queue_do_not_hide_what_the_starts_of_calls_prove() -> None:
     assert "gpu_clock_shifted" in codes
 
 
+def test_a_clock_is_not_dated_by_ends_that_no_launch_has() -> None:
+    """A copy that begins before its call, which has no length: only its start dates anything."""
+    copy = tiny.kernel("Memcpy HtoD (Pageable -> Device)", -1, -1, 1, category="gpu_memcpy", bytes=400)
+    rows = [copy, tiny.event("aten::relu", 0, 1), tiny.call("cudaLaunchKernel", 0, 0, 1)]
+    model, codes = modelled(rows)
+    assert "gpu_clock_shifted" in codes or "gpu_clock_inconsistent" in codes
+    assert model.window.end > model.window.start
+
+
 def test_an_id_of_several_calls_dates_nothing() -> None:
     again = [
         tiny.call("cudaLaunchKernel", 2_000, 2_005, 5_000),

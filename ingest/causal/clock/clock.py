@@ -209,10 +209,13 @@ def _best_clock(fit: Fit, launched: Pairs, awaited: Pairs, since_ns: int) -> tup
     works that stand in a queue may repeat a lag from a call's end that says nothing of the clock.
     """
     early, late = _contradictions(launched, awaited, GpuClock())
-    clocks = [_likeliest(one, early >= late, since_ns) for one in (fit, replace(fit, by_end=not fit.by_end))]
-    left = [sum(_contradictions(launched, awaited, clock)) for clock in clocks]
-    other = 2 * left[0] > early + late and left[1] < left[0]
-    return clocks[other], left[other]
+    clock = _likeliest(fit, early >= late, since_ns)
+    left = sum(_contradictions(launched, awaited, clock))
+    if 2 * left <= early + late or not np.isfinite(fit.launch_ns if fit.by_end else fit.late_launch_ns):
+        return clock, left
+    other = _likeliest(replace(fit, by_end=not fit.by_end), early >= late, since_ns)
+    left_by_other = sum(_contradictions(launched, awaited, other))
+    return (other, left_by_other) if left_by_other < left else (clock, left)
 
 
 def _contradictions(launched: Pairs, awaited: Pairs, clock: GpuClock) -> tuple[int, int]:
