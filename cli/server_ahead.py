@@ -22,8 +22,9 @@ def begin_server(command: str, words: Sequence[str], options: Mapping[str, Any])
     options
         The global options by name.
     """
-    files = list(named_files(command, words))
-    if command != "report" or not files or "--load" in words or options.get("uri") is not None:
+    if command != "report" or "--load" in words or options.get("uri") is not None:
+        return
+    if not (files := list(named_files(command, words))):
         return
     # Imported here: no other command needs them so early.
     from tracegraph.store.managed.server.ahead import AHEAD_S, begin_ahead  # noqa: PLC0415

@@ -15,7 +15,6 @@ from tracegraph.store.load.indexes import (
     begin_schema,
     finish_schema,
     has_indexes,
-    lacks_late_indexes,
     plan_anew,
 )
 from tracegraph.store.load.load_run import as_loading, contents, has_runs, load_first, load_hidden, make_ready
@@ -24,7 +23,7 @@ from tracegraph.store.managed.rebuild.estimate import Load, cheaper_first, size_
 from tracegraph.store.managed.rebuild.offline_import import build_home
 from tracegraph.store.managed.server import served_database, server
 from tracegraph.store.managed.server.failure_causes import explained
-from tracegraph.store.managed.server.leftovers import build_late_indexes
+from tracegraph.store.managed.server.leftovers import build_missing_indexes
 from tracegraph.store.read_locks import reading_runs, unread_runs
 from tracegraph.store.run_in_doubt import changing, settle
 from tracegraph.store.same_run import JOB, is_newest, is_stored, with_job_kept
@@ -196,8 +195,7 @@ def _add(
 
 def _finish_schema(workspace: Workspace, database: Database, progress: Progress) -> None:
     """Build the late indexes, too, and wait for all."""
-    if lacks_late_indexes(database):
-        build_late_indexes(workspace, database)
+    build_missing_indexes(workspace, database)
     finish_schema(database, progress)
 
 

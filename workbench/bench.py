@@ -24,9 +24,8 @@ from tracegraph.store.compacting import compact, is_wasteful
 from tracegraph.store.connection import Database, connect
 from tracegraph.store.connection_settings import ConnectionSettings
 from tracegraph.store.kept_answers import KeptAnswers
-from tracegraph.store.load.indexes import lacks_late_indexes
 from tracegraph.store.managed.rebuild.estimate import Load
-from tracegraph.store.managed.server.leftovers import build_late_indexes, settle_all
+from tracegraph.store.managed.server.leftovers import build_missing_indexes, settle_all
 from tracegraph.store.managed.server.linger import linger_s
 from tracegraph.store.read_locks import reading_runs
 from tracegraph.store.read_only import check_reads
@@ -430,10 +429,8 @@ class Workbench(BenchQueries):
 
         Answers wait until these indexes are built. A connection that no such block opened has them.
         """
-        if self._held is None or self.connection.uri is not None:
-            return
-        if lacks_late_indexes(self._held.database):
-            build_late_indexes(self.workspace, self._held.database)
+        if self._held is not None and self.connection.uri is None:
+            build_missing_indexes(self.workspace, self._held.database)
 
     @contextmanager
     def _writing(self) -> Iterator[Answers]:

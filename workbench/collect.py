@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from tracegraph.queries.answers import Answers, Heard
+from tracegraph.queries.answers import Answers, Heard, Values
 from tracegraph.queries.catalog import find
 from tracegraph.queries.module import in_types
 from tracegraph.queries.run_part import WHOLE, RunPart
@@ -25,6 +25,7 @@ from tracegraph.workbench.output.counters import counter_questions
 from tracegraph.workbench.sections.section import Scope, questions
 
 _PATH = "critical_path"
+_WINDOW = "run_window"
 _RECURRING = 10
 """How many recurring hotspots a report lists."""
 _LONGEST = (
@@ -109,7 +110,11 @@ def collect_findings(
         timings[f"query {module}"] = round(seconds, 3)
 
     found = {} if part else _asked_ahead(answers, run, details, heard)
-    window = find_window(answers.of, run, part)
+
+    def asked_once(name: str, values: Values) -> pd.DataFrame:
+        return found.pop(name) if name == _WINDOW and name in found else answers.of(name, values)
+
+    window = find_window(asked_once, run, part)
     scope = Scope(run, window, part, drawn, int(details["ranks"]), said)
     if drawn and not first_only:
         scope = replace(scope, communicates=communicates(answers, details, scope))
@@ -143,7 +148,7 @@ def collect_findings(
 def _asked_ahead(
     answers: Answers, run: str, details: "pd.Series[Any]", heard: Heard
 ) -> dict[str, pd.DataFrame]:
-    """Ask what the first screen reads of a whole run and needs no index, with the window's chain.
+    """Ask what the first screen reads of a whole run and needs no index, and for its window.
 
     A server that is still building the indexes of a new database answers it meanwhile.
     """
@@ -153,8 +158,7 @@ def _asked_ahead(
     # Which chain the path ends in is not known yet, and none of these asks about it.
     asked = questions(Scope(run, RunWindow(int(bounds[0]), int(bounds[1]), _NO_CHAIN), WHOLE, drawn=False))
     asked = {name: asked[name] for name in _FIRST if not find(name).needs_index}
-    rows = answers.of_all({**asked, "run_window": {"run": run}}, heard)
-    return {name: rows[name] for name in asked}
+    return answers.of_all({**asked, _WINDOW: {"run": run}}, heard)
 
 
 def communicates(answers: Answers, details: "pd.Series[Any]", scope: Scope) -> bool:

@@ -187,7 +187,7 @@ def gpu_clock(
     if not early + late:
         return GpuClock()
     fit = fit_clock(launched, launched_late, awaited)
-    clock, left = _best_clock(fit, launched, awaited, since_ns)
+    clock, left = _best_clock(fit, launched, awaited, (early, late), since_ns)
     if 2 * left > early + late:
         message = (
             f"{early + late} of {len(launched.lag) + len(awaited.lag)} pairs of a call and its GPU work "
@@ -202,13 +202,15 @@ def gpu_clock(
     return clock
 
 
-def _best_clock(fit: Fit, launched: Pairs, awaited: Pairs, since_ns: int) -> tuple[GpuClock, int]:
-    """Find the likeliest correction, and how many contradictions it leaves.
+def _best_clock(
+    fit: Fit, launched: Pairs, awaited: Pairs, contradictions: tuple[int, int], since_ns: int
+) -> tuple[GpuClock, int]:
+    """Find the likeliest correction, and how many of the early and late `contradictions` it leaves.
 
     If that is more than half of them, the other end of launch calls dates the launches, should it mend more:
     works that stand in a queue may repeat a lag from a call's end that says nothing of the clock.
     """
-    early, late = _contradictions(launched, awaited, GpuClock())
+    early, late = contradictions
     clock = _likeliest(fit, early >= late, since_ns)
     left = sum(_contradictions(launched, awaited, clock))
     if 2 * left <= early + late or not np.isfinite(fit.launch_ns if fit.by_end else fit.late_launch_ns):

@@ -14,7 +14,7 @@ from tracegraph.vocabulary.categories import Role
 _CLOCK_NS, _NEAR_NS = 50_000, 20_000
 """By how much clocks may disagree, and how long after its call work starts that follows it soon. The second
 is the longest latency of a launch (`LONGEST_LAUNCH_NS`), the first as much as a launch may lag at all
-(`LONG_LAG_NS`), both of `launches`, which needs the calls that are told apart here."""
+(`LONG_LAG_NS`), both of `launches`, which needs what this module finds."""
 _HALF = 0.5
 """If more than this share of the ids of several processes have several activities on a device, these
 processes share the device. A half is the majority: an id that one process used again has several, too."""

@@ -8,15 +8,13 @@ import numpy as np
 from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.causal.events.events import NONE
 from tracegraph.ingest.causal.graph.segments import WORK
+from tracegraph.ingest.causal.rules.threads.silence import SHORTEST_SILENCE_NS
 from tracegraph.ingest.what_if.changes.edit import FOR_OTHERS
 from tracegraph.ingest.what_if.graph.graph import ReplayGraph
 from tracegraph.ingest.what_if.graph.launch_stretches import asked_at
 from tracegraph.ingest.what_if.graph.transfers import of_collectives, transferring
 from tracegraph.vocabulary.categories import Role
 from tracegraph.vocabulary.mechanisms import CODE, HAND_OVER
-
-_SILENCE_NS = 100_000
-"""The shortest silence that may be a wait for a collective, as in the rule that finds such waits."""
 
 
 @dataclass(frozen=True)
@@ -141,7 +139,7 @@ def may_be_awaited(graph: ReplayGraph, found: Collectives) -> tuple[Ints, Ints]:
     segments, calls, dependencies = graph.segments, graph.calls, graph.dependencies
     idle = np.append(calls.of_role(Role.FRAME, Role.ANNOTATION), False)[segments.event]
     silent = (segments.kind == WORK) & segments.on_thread & idle
-    silent &= segments.end - segments.start >= _SILENCE_NS
+    silent &= segments.end - segments.start >= SHORTEST_SILENCE_NS
     handed = (dependencies.mechanism == CODE[HAND_OVER]) & np.isin(
         segments.event[dependencies.effect], found.event
     )

@@ -1,12 +1,15 @@
 """How long the host's work takes where no thread that sends wants a core, as far as a file shows it."""
 
+from dataclasses import dataclass
+from functools import cached_property
+
 import numpy as np
 
 from tracegraph.ingest.arrays import Flags, Floats, Ints
 from tracegraph.ingest.causal.graph.segments import WORK
 from tracegraph.ingest.intervals import Spans, covered
 from tracegraph.ingest.what_if.graph.graph import ReplayGraph
-from tracegraph.ingest.what_if.graph.transfers import thread_collectives
+from tracegraph.ingest.what_if.graph.transfers import of_events, thread_collectives
 
 _FEWEST_ALONE = 20
 """How many events of one name and shapes must have run alone for their median to count.
@@ -29,8 +32,9 @@ def as_if_alone(graph: ReplayGraph, senders: Ints) -> Floats:
     mine = np.flatnonzero((np.bincount(segments.event[works], minlength=len(calls)) > 0) & (spent > 0))
     sending = Spans(ranks[calls.lane[senders]], calls.start[senders], calls.end[senders])
     beside = covered(Spans(ranks[calls.lane[mine]], calls.start[mine], calls.end[mine]), sending) > 0
-    shapes = graph.facts().shapes.codes
-    kind = np.unique(np.stack([calls.name.codes[mine], shapes[mine]]), axis=1, return_inverse=True)[1].ravel()
+    shapes = graph.facts().shapes.codes[mine].astype(np.int64)
+    both = calls.name.codes[mine] * (shapes.max(initial=-1) + 2) + shapes
+    kind = np.unique(both, return_inverse=True)[1]
     alone = _medians(kind, spent[mine], ~beside)
     factor = np.ones(len(calls) + 1)
     slower = beside & (alone[kind] < spent[mine])
@@ -38,24 +42,37 @@ def as_if_alone(graph: ReplayGraph, senders: Ints) -> Floats:
     return np.where(works, factor[segments.event], 1.0)
 
 
-def with_cores_freed(graph: ReplayGraph, factor: Floats) -> Floats | None:
-    """Let work also take less as far as threads that send no longer want a core; None if none sends less.
+@dataclass(frozen=True)
+class SharedCores:
+    """What the host's work takes if collectives on threads go; found once, and only if somebody asks."""
 
-    A file does not say how many cores there are: this is how much less the work may take at most.
+    graph: ReplayGraph
 
-    Parameters
-    ----------
-    factor
-        By what the work of each segment is multiplied. Where collectives on threads are left with a share of
-        theirs, what ran beside collectives keeps that share of what it takes longer than alone.
-    """
-    segments = graph.segments
-    sends = np.append(thread_collectives(graph), False)[segments.event] & (segments.work > 0)
-    if graph.facts is None or not (sends & (factor < 1)).any():
-        return None
-    left = float((segments.work * factor)[sends].sum() / segments.work[sends].sum())
-    alone = as_if_alone(graph, np.unique(segments.event[sends]))
-    return factor * (alone + (1 - alone) * left)
+    @cached_property
+    def _sends(self) -> Flags:
+        """Which segments are work of collectives on threads."""
+        return of_events(self.graph, thread_collectives(self.graph)) & (self.graph.segments.work > 0)
+
+    @cached_property
+    def _alone(self) -> Floats:
+        return as_if_alone(self.graph, np.unique(self.graph.segments.event[self._sends]))
+
+    def freed(self, factor: Floats) -> Floats | None:
+        """Let work also take less as far as threads that send no longer want a core; None if none sends less.
+
+        A file does not say how many cores there are: this is how much less the work may take at most.
+
+        Parameters
+        ----------
+        factor
+            By what the work of each segment is multiplied. Where collectives on threads are left with a share
+            of theirs, what ran beside collectives keeps that share of what it takes longer than alone.
+        """
+        work, sends = self.graph.segments.work, self._sends
+        if self.graph.facts is None or not (sends & (factor < 1)).any():
+            return None
+        left = float((work * factor)[sends].sum() / work[sends].sum())
+        return factor * (self._alone + (1 - self._alone) * left)
 
 
 def _medians(kind: Ints, values: Ints, counts: Flags) -> Floats:

@@ -41,15 +41,16 @@ def collectives_of(graph: ReplayGraph, kind: str) -> Flags:
 
 def of_collectives(graph: ReplayGraph) -> Flags:
     """Flag the segments of these."""
-    return _of_events(graph, collective_events(graph))
+    return of_events(graph, collective_events(graph))
 
 
 def of_transfers(graph: ReplayGraph) -> Flags:
     """Flag the segments of copies, memsets and collectives."""
-    return of_collectives(graph) | _of_events(graph, graph.calls.of_role(Role.COPY, Role.MEMSET))
+    return of_collectives(graph) | of_events(graph, graph.calls.of_role(Role.COPY, Role.MEMSET))
 
 
-def _of_events(graph: ReplayGraph, events: Flags) -> Flags:
+def of_events(graph: ReplayGraph, events: Flags) -> Flags:
+    """Flag the segments of flagged events."""
     found: Flags = np.append(events, False)[graph.segments.event]
     return found
 

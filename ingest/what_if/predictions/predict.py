@@ -24,7 +24,7 @@ from tracegraph.ingest.what_if.graph.facts import WorkFacts
 from tracegraph.ingest.what_if.graph.graph import ReplayGraph, graph_of
 from tracegraph.ingest.what_if.graph.overhead import NO_OVERHEAD, Overhead, charge, estimate_overhead
 from tracegraph.ingest.what_if.graph.recorded_edges import on_recorded_edges
-from tracegraph.ingest.what_if.graph.shared_cores import with_cores_freed
+from tracegraph.ingest.what_if.graph.shared_cores import SharedCores
 from tracegraph.ingest.what_if.graph.unrecorded_time import held_by_earlier_work
 from tracegraph.ingest.what_if.predictions.gains import Bound, Gain, possible_range, spread_of_mean, why_wide
 from tracegraph.vocabulary.mechanisms import CODE, STREAM_ORDER
@@ -222,7 +222,7 @@ class Predictor:
         """List what the change may be besides, by what the file leaves open."""
         if change.edit is not None:
             return [replace(change, edit=one) for one in change.edit.otherwise]
-        freed = with_cores_freed(self.graph, np.where(self.span.inside, change.factor, 1.0))
+        freed = self._cores.freed(np.where(self.span.inside, change.factor, 1.0))
         return [] if freed is None else [replace(change, factor=freed)]
 
     def _by_chance(self, removed: Ints) -> float:
@@ -304,6 +304,10 @@ class Predictor:
         if alike and (changed.lag == np.maximum(found.lag, 0)).all():
             return None  # only gaps between the segments of threads end: they held nothing else
         return Replay(self.graph.segments, changed, self.graph.window, self.graph.sink, self.graph.fixed)
+
+    @cached_property
+    def _cores(self) -> SharedCores:
+        return SharedCores(self.graph)
 
     @cached_property
     def _sure(self) -> "Predictor":

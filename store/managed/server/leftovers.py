@@ -6,7 +6,7 @@ from tracegraph.base.locks import try_lock
 from tracegraph.base.progress import Progress, silent
 from tracegraph.store.connection import Database
 from tracegraph.store.load.delete_run import delete_half_loaded
-from tracegraph.store.load.indexes import begin_late_indexes
+from tracegraph.store.load.indexes import begin_late_indexes, lacks_late_indexes
 from tracegraph.store.managed.rebuild.import_files import FOLDER
 from tracegraph.store.managed.server import served_database, server
 from tracegraph.store.run_in_doubt import settle
@@ -71,6 +71,12 @@ def build_late_indexes(workspace: Workspace, database: Database) -> None:
         if is_free:
             with served_database.own_writes(workspace.neo4j_home, database):
                 begin_late_indexes(database)
+
+
+def build_missing_indexes(workspace: Workspace, database: Database) -> None:
+    """Begin the late indexes, as `build_late_indexes` does, if the database lacks them."""
+    if lacks_late_indexes(database):
+        build_late_indexes(workspace, database)
 
 
 def _may_be_half_stored(workspace: Workspace) -> bool:
