@@ -2,7 +2,7 @@
 
 import os
 import shutil
-from collections.abc import Iterator, MutableMapping, Sequence
+from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -85,9 +85,24 @@ class TableFolder(MutableMapping[str, pa.Table]):
         """Read those of the columns that a table has, and no others."""
         if name in self._changed:
             return select_known(self._changed[name], columns)
+        held = set(self.schema(name).names)
         with readable(self._folder):
-            held = set(pq.read_schema(self.file(name)).names)
             return pq.read_table(self.file(name), columns=[column for column in columns if column in held])
+
+    def schema(self, name: str) -> pa.Schema:
+        """Read the columns of a table with their types, and no rows."""
+        if name in self._changed:
+            return self._changed[name].schema
+        with readable(self._folder):
+            return pq.read_schema(self.file(name))
+
+    def batches(self, name: str, rows: int) -> Iterator[pa.RecordBatch]:
+        """Read a table a few rows at a time: at most `rows`."""
+        if name in self._changed:
+            yield from self._changed[name].to_batches(max_chunksize=rows)
+            return
+        with readable(self._folder), pq.ParquetFile(self.file(name)) as file:
+            yield from file.iter_batches(rows)
 
     def changed(self, name: str, table: pa.Table) -> "TableFolder":
         """Return the same tables with one replaced, which stays in memory; no file is touched."""
@@ -114,6 +129,18 @@ class TableFolder(MutableMapping[str, pa.Table]):
 def select_known(table: pa.Table, columns: Sequence[str]) -> pa.Table:
     """Select those of the columns that a table has."""
     return table.select([column for column in columns if column in table.column_names])
+
+
+def table_schema(tables: Mapping[str, pa.Table], name: str) -> pa.Schema:
+    """Find the columns of a table with their types; from a folder no rows are read."""
+    return tables.schema(name) if isinstance(tables, TableFolder) else tables[name].schema
+
+
+def table_batches(tables: Mapping[str, pa.Table], name: str, rows: int) -> Iterator[pa.RecordBatch]:
+    """Yield at most `rows` rows of a table at a time; from a folder no more are held in memory."""
+    if isinstance(tables, TableFolder):
+        return tables.batches(name, rows)
+    return iter(tables[name].to_batches(max_chunksize=rows))
 
 
 @contextmanager

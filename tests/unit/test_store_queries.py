@@ -9,9 +9,10 @@ from hostile import NAMES, hostile_graph
 
 from tracegraph.base.progress import silent
 from tracegraph.store.load.bolt import _sides, node_query, relationship_query
+from tracegraph.store.managed.rebuild import import_files
 from tracegraph.store.managed.rebuild.import_files import write_files
 from tracegraph.store.schema.ddl import constraints, statements
-from tracegraph.store.tables import GraphTables
+from tracegraph.store.tables import GraphTables, load_graph
 
 
 def test_nodes_are_created_from_columns() -> None:
@@ -69,6 +70,25 @@ def test_only_a_line_break_in_a_text_lets_rows_go_over_lines(tmp_path: Path, nam
     for place, tables in {"coded": coded, "plain": coded.with_nodes("Event", plain)}.items():
         (tmp_path / place).mkdir()
         assert f"--multiline-fields={breaks}" in write_files(tmp_path / place, [tables], silent)
+
+
+def test_tables_of_a_folder_are_written_a_few_rows_at_a_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(import_files, "_ROWS_AT_ONCE", 2)
+    names = ["a", "b", "c", "d", "e", "a name of the last rows\nthat breaks"]
+    for place in ("in_memory", "tables", "in_folder"):
+        (tmp_path / place).mkdir()
+    tables = hostile_graph("run", names)
+    arguments = write_files(tmp_path / "in_memory", [tables], silent)
+    assert "--multiline-fields=true" in arguments
+    tables.save(tmp_path / "tables")
+    kept = load_graph(tmp_path / "tables")
+    assert (
+        write_files(tmp_path / "in_folder", [kept.with_nodes("Run", kept.nodes["Run"])], silent) == arguments
+    )
+    for file in (tmp_path / "in_memory" / "import").iterdir():
+        assert (tmp_path / "in_folder" / "import" / file.name).read_bytes() == file.read_bytes()
 
 
 def _plain_schema(schema: pa.Schema) -> pa.Schema:

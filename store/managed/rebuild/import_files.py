@@ -12,6 +12,7 @@ import pyarrow.csv as pacsv
 
 from tracegraph.base.parallel import run_all
 from tracegraph.base.progress import Progress
+from tracegraph.store.table_folder import table_batches, table_schema
 from tracegraph.store.tables import GraphTables
 
 FOLDER = "import"
@@ -27,7 +28,7 @@ _IDS = ("id", "start", "end")
 _LEAST_BUFFER_BYTES = 4 << 20
 """The least size of the import's buffer for reading."""
 _ROWS_AT_ONCE = 100_000
-"""Rows that are converted to plain texts at once, which bounds the memory for them."""
+"""Rows that are read and converted to plain texts at once: a whole table of a million events took 0.5 GB."""
 _WRITERS = 2
 """Files that are written at once."""
 
@@ -94,20 +95,21 @@ def _append(folder: Path, first: int, part: _Part) -> tuple[str, _Texts]:
     tuple[str, _Texts]
         The import's argument for the file, and what its texts are like.
     """
-    table = _shifted(part.tables[part.name], first)
-    plain = pa.schema([(field.name, _plain(field.type)) for field in table.schema])
+    columns = table_schema(part.tables, part.name)
+    plain = pa.schema([(field.name, _plain(field.type)) for field in columns])
     header = _header(plain)
     file = f"{part.kind}.{part.name}.{crc32(header):08x}.csv"
-    _write_csv(table, plain, header, folder / file)
+    batches = (_shifted(batch, first) for batch in table_batches(part.tables, part.name, _ROWS_AT_ONCE))
+    texts = _write_csv(batches, plain, header, folder / file)
     label = "" if part.kind == "nodes" else f"{part.name}="
-    return f"--{part.kind}={label}{FOLDER}/{file}", _look_at_texts(table)
+    return f"--{part.kind}={label}{FOLDER}/{file}", texts
 
 
-def _shifted(table: pa.Table, first: int) -> pa.Table:
-    for position, name in enumerate(table.column_names):
+def _shifted(batch: pa.RecordBatch, first: int) -> pa.RecordBatch:
+    for position, name in enumerate(batch.schema.names):
         if first and name in _IDS:
-            table = table.set_column(position, name, pc.add(table[name], first))
-    return table
+            batch = batch.set_column(position, name, pc.add(batch.column(name), first))
+    return batch
 
 
 def _header(plain: pa.Schema) -> bytes:
@@ -115,35 +117,32 @@ def _header(plain: pa.Schema) -> bytes:
     return ",".join(columns).encode() + b"\n"
 
 
-def _write_csv(table: pa.Table, plain: pa.Schema, header: bytes, path: Path) -> None:
+def _write_csv(batches: Iterable[pa.RecordBatch], plain: pa.Schema, header: bytes, path: Path) -> _Texts:
     # Every text is quoted and nothing else, so an absent value differs from an empty text.
     options = pacsv.WriteOptions(include_header=False, quoting_style="needed")
+    longest, breaks = 0, False
     with path.open("ab") as file:
         if not file.tell():
             file.write(header)
         with pacsv.CSVWriter(file, plain, write_options=options) as writer:
-            # Plain texts take much more memory than the codes of dictionaries.
-            for batch in table.to_batches(max_chunksize=_ROWS_AT_ONCE):
+            for batch in batches:
                 writer.write_batch(batch.cast(plain))
+                for texts in _texts(batch):
+                    longest, breaks = max(longest, _longest(texts)), breaks or _breaks(texts)
+    return _Texts(longest, breaks)
 
 
 def _plain(kind: pa.DataType) -> pa.DataType:
     return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
-def _look_at_texts(table: pa.Table) -> _Texts:
-    texts = list(_texts(table))
-    return _Texts(max(map(_longest, texts), default=0), any(map(_breaks, texts)))
-
-
-def _texts(table: pa.Table) -> Iterator[pa.Array]:
+def _texts(batch: pa.RecordBatch) -> Iterator[pa.Array]:
     """Yield the texts of each column, of one with codes those that codes stand for."""
-    for column in table.columns:
-        for chunk in column.chunks:
-            if pa.types.is_string(chunk.type):
-                yield chunk
-            elif pa.types.is_dictionary(chunk.type):
-                yield chunk.dictionary
+    for column in batch.columns:
+        if pa.types.is_string(column.type):
+            yield column
+        elif pa.types.is_dictionary(column.type):
+            yield column.dictionary
 
 
 def _longest(texts: pa.Array) -> int:
