@@ -6,7 +6,7 @@ from contextlib import suppress
 import pyarrow as pa
 
 # The numbers of these settings in malloc.h.
-_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3
+_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD, _M_ARENA_MAX = -1, -3, -8
 _LARGEST_BLOCK_BYTES = 1 << 30
 """Blocks up to this size come from the heap, which keeps them, instead of a mapping of their own."""
 _NEVER = (1 << 31) - 1
@@ -18,13 +18,14 @@ def reuse_dropped_columns() -> None:
 
     By default glibc maps a block for each large column and unmaps it again, so that the system clears every
     page anew. That took a quarter of the time to build the tables of a million events. Arrow's own pool would
-    keep its part for itself, so the system's pool replaces it. Nothing happens if the C library has no such
-    setting.
+    keep its part for itself, so the system's pool replaces it. All threads share one heap, so that each can
+    take what another one dropped. Nothing happens if the C library has no such setting.
     """
     with suppress(OSError, AttributeError):
         library = ctypes.CDLL(None)
         library.mallopt(_M_MMAP_THRESHOLD, _LARGEST_BLOCK_BYTES)
         library.mallopt(_M_TRIM_THRESHOLD, _NEVER)
+        library.mallopt(_M_ARENA_MAX, 1)
     pa.set_memory_pool(pa.system_memory_pool())
 
 

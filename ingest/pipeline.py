@@ -6,6 +6,7 @@ import os
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from importlib.metadata import version
@@ -14,7 +15,7 @@ from typing import TypeVar
 
 import pyarrow as pa
 
-from tracegraph.base.malloc_settings import reuse_dropped_columns
+from tracegraph.base.malloc_settings import give_back_memory, reuse_dropped_columns
 from tracegraph.base.parallel import beside
 from tracegraph.base.progress import Progress
 from tracegraph.ingest.causal.events.step_marks import refuse_unmarked
@@ -117,6 +118,21 @@ def _what_if(found: "_Read") -> Mapping[str, str]:
     }
 
 
+def _what_if_later(held: list["_Read"]) -> "Future[Mapping[str, str]]":
+    """Begin `_what_if` of what `held` holds, which then holds nothing: its memory is given back at the end.
+
+    Beside the tables of a million events, this took .4 GB more than after them.
+    """
+
+    def told() -> Mapping[str, str]:
+        try:
+            return _what_if(held.pop())
+        finally:
+            give_back_memory()
+
+    return beside(told)
+
+
 def ingest_run(
     traces: Sequence[AnySource],
     name: str | None,
@@ -136,7 +152,6 @@ def ingest_run(
     stages = _Stages(_STAGES, progress)
     found = _Reading(stages, options).read([as_source(trace).located for trace in traces])
     found = replace(found, stated=with_kernel_types(found.stated, options.spellings))
-    late = beside(lambda: _what_if(found))
     paths = [Path(file.path) for file in found.files]
     run = name or run_name(paths, found.sha256, options.policy, options.step_marker)
     graph = stages.run(
@@ -153,6 +168,7 @@ def ingest_run(
         job=options.job,
     )
     add_run(graph, found.model, facts)
+    late = _what_if_later([found])
     manifest: dict[str, object] = {
         "run": run,
         "created": facts.created,

@@ -77,13 +77,14 @@ class Replay:
         along = (found.cause == found.effect - 1) & (
             segments.lane[found.cause] == segments.lane[found.effect]
         )
-        self._lag = np.zeros(count, dtype=np.int64)
-        np.maximum.at(self._lag, found.effect[along], found.lag[along])
+        lag = np.zeros(count, dtype=np.int64)
+        np.maximum.at(lag, found.effect[along], found.lag[along])
+        self._lags: Ints = np.cumsum(lag)
         self._begins = np.ones(count, dtype=bool)
         self._begins[found.effect[along]] = False
         self._run: Ints = np.cumsum(self._begins) - 1
         self._firsts = np.flatnonzero(self._begins)
-        self._counted: tuple[Flags, Ints] | None = None
+        self._counted: tuple[Flags, tuple[Ints, Ints]] | None = None
         across = ~along
         cause, effect, lag = found.cause[across], found.effect[across], found.lag[across]
         in_order = replay_order(segments, found)
@@ -103,7 +104,8 @@ class Replay:
 
     def _offsets(self, work: Ints) -> Ints:
         """Calculate when each segment starts after the start of its run, as if nothing else held it, ns."""
-        total = np.cumsum(np.append(0, work[:-1])[: len(work)] + self._lag)
+        total = self._lags.copy()
+        total[1:] += np.cumsum(work[:-1])
         offsets: Ints = total - total[self._begins][self._run]
         return offsets
 
@@ -156,7 +158,8 @@ class Replay:
         The outcome ends with the last segment of `counts`, which must not be empty.
         """
         ports, entries, begun = self._ports, self._entries, self.window.start
-        total = np.cumsum(np.append(0, work[:-1])[: len(work)] + self._lag)
+        total = self._lags.copy()
+        total[1:] += np.cumsum(work[:-1])
         origin = total[self._firsts]
         at = total[ports] - origin[self._run[ports]]
         anchors = [begun] * len(origin)
@@ -189,22 +192,29 @@ class Replay:
             return found
 
         def walk() -> Flags:
-            counted = np.flatnonzero(counts)
-            sink = int(counted[(starts(counted) + work[counted]).argmax()])
+            # The first segment that completes last: it need not be the last of its run.
+            counted, last = self._counting(counts)
+            of_runs = last[starts(last) + work[last] == latest_end]
+            begins = np.searchsorted(counted, self._firsts[self._run[of_runs]])
+            ranges = zip(begins.tolist(), np.searchsorted(counted, of_runs, "right").tolist(), strict=True)
+            latest = np.concatenate([counted[begin:end] for begin, end in ranges])
+            sink = int(latest[(starts(latest) + work[latest]).argmax()])
             return self._walk(sink, chosen, raised_by)
 
-        last = self._last_of_runs(counts)
-        return Outcome(int((starts(last) + work[last]).max()), starts, walk)
+        last = self._counting(counts)[1]
+        latest_end = int((starts(last) + work[last]).max())
+        return Outcome(latest_end, starts, walk)
 
-    def _last_of_runs(self, counts: Flags) -> Ints:
-        """Find the last segment of each run among those that count.
+    def _counting(self, counts: Flags) -> tuple[Ints, Ints]:
+        """Find the segments that count, and the last of each run among them.
 
-        It completes last in its run, since no work is negative.
+        This one completes last in its run, since no work is negative.
         """
         if self._counted is None or self._counted[0] is not counts:
             counted = np.flatnonzero(counts)
             run = self._run[counted]
-            self._counted = counts, counted[np.append(run[1:] != run[:-1], True)[: len(run)]]
+            last = counted[np.append(run[1:] != run[:-1], True)[: len(run)]]
+            self._counted = counts, (counted, last)
         return self._counted[1]
 
     def _walk(self, sink: int, chosen: list[int], raised_by: list[int]) -> Flags:

@@ -37,9 +37,9 @@ class Solution:
     cross_thread: str
     meetings: Meetings | None
 
-    @cached_property
+    @property
     def replay(self) -> Replay:
-        """The replay of the graph."""
+        """The replay of the graph; made anew each time, since it holds as much memory as the graph."""
         return Replay(self.segments, self.dependencies, self.window, self.sink)
 
     @cached_property

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -50,6 +51,13 @@ class Change:
     def factors(self) -> Floats:
         """The factor by which each segment's work is multiplied, also by fixes."""
         return self.factor if self.edit is None else self.factor * self.edit.factor
+
+    @cached_property
+    def scaled(self) -> tuple[Ints, Floats]:
+        """The segments whose work takes another time, and by what it is multiplied."""
+        factors = self.factors
+        at = np.flatnonzero(factors != 1)
+        return at, factors[at]
 
     @property
     def of_threads(self) -> tuple[int, ...]:

@@ -52,8 +52,9 @@ def _with_first(predictor: Predictor, chosen: Sequence[Place], place: Place) -> 
 
 def _worthwhile(predictor: Predictor, scene: Scene) -> Sequence[Place]:
     """Find the fixes that gain most, at least 1 % of a run, each way to do one in one place."""
-    found = [(fix, one, predictor.gain(one.change)) for fix in FIXES for one in fix.find(scene)]
-    found = [one for one in found if one[2].gain_ns >= LEAST_GAIN * max(one[2].base_ns, 1)]
+    tried = ((fix, one, predictor.gain(one.change)) for fix in FIXES for one in fix.find(scene))
+    # A change holds numbers for every segment, so those that gain too little are dropped as they are tried.
+    found = [one for one in tried if one[2].gain_ns >= LEAST_GAIN * max(one[2].base_ns, 1)]
     found.sort(key=lambda one: (-one[2].gain_ns, len(one[1].options)))
     chosen: dict[tuple[str, str | None], Place] = {}
     for place in found:

@@ -180,11 +180,15 @@ def _taken(due: "np.ndarray[tuple[int], np.dtype[np.float64]]", work: Ints, lane
     """Compute what is taken from each work if the rest of what is due is taken from those after it."""
     owed = np.cumsum(due - work)
     first = np.append(True, lane[1:] != lane[:-1])
-    begun = np.maximum.accumulate(np.where(first, np.arange(len(lane)), 0))
-    base = (owed - due + work)[begun]
+    begins = np.flatnonzero(first)
+    sizes = np.diff(np.append(begins, len(lane)))
+    owed -= np.repeat(owed[begins] - due[begins] + work[begins], sizes)
     # What is still owed after a segment: what came due since the last moment at which nothing was owed.
-    least = pd.Series(np.minimum(owed - base, 0)).groupby(begun).cummin().to_numpy()
-    rest = owed - base - least
+    least = np.minimum(owed, 0)
+    for begin, size in zip(begins.tolist(), sizes.tolist(), strict=True):
+        own = least[begin : begin + size]
+        np.minimum.accumulate(own, out=own)
+    rest = owed - least
     before = np.where(first, 0, np.append(0, rest[:-1]))
     taken: Ints = np.rint(np.clip(due + before - rest, 0, work)).astype(np.int64)
     return taken

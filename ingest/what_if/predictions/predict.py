@@ -6,9 +6,9 @@ from functools import cached_property
 
 import numpy as np
 
-from tracegraph.ingest.arrays import Ints
+from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.causal.events.events import NONE
-from tracegraph.ingest.causal.graph.hotspots import find_kinds
+from tracegraph.ingest.causal.graph.hotspots import Kinds, find_kinds
 from tracegraph.ingest.causal.graph.longest_path import Outcome, Replay
 from tracegraph.ingest.causal.graph.segments import GAP, WAIT, WORK
 from tracegraph.ingest.causal.graph.solution import Solution
@@ -94,6 +94,15 @@ class Glance:
     following: Sequence[Mapping[str, object]]
 
 
+@dataclass(frozen=True)
+class _Ended:
+    """The waits and gaps of a window, and the dependencies, that end at once in a change."""
+
+    change: Change
+    stretches: Flags
+    dependencies: Flags
+
+
 class Predictor:
     """Predicts changes of one window of a run under one estimate of what recording cost."""
 
@@ -101,6 +110,7 @@ class Predictor:
         self.graph, self.span, self.overhead = graph, span, overhead
         self._works: dict[str, Ints] = {}
         self._outcomes: dict[str, Outcome] = {}
+        self._ended_last: _Ended | None = None
 
     @property
     def _usual(self) -> str:
@@ -162,17 +172,19 @@ class Predictor:
         """Predict everything that is said of a change; `least`: as in `ranged`."""
         replay = self._changed_graph(change)
         works = {level: self._changed_work(change, self._work(level)) for level in self._levels}
-        afters = {level: self._replay(work, replay) for level, work in works.items()}
-        gains = {level: self._gain(level, after) for level, after in afters.items()}
+        after = self._replay(works[NAIVE], replay)
+        gains = {NAIVE: self._gain(NAIVE, after)}
+        for level in self._levels[1:]:  # these replays are not kept: each holds as much as the graph's times
+            gains[level] = self._gain(level, self._replay(works[level], replay))
         said = self._down_to(least, self._ranged(change, works, gains))
         return Prediction(
             **vars(said),
             naive=gains[NAIVE],
             overhead=self.overhead,
             overhead_ns=self.overhead_ns,
-            after=afters[NAIVE],
+            after=after,
             after_work=works[NAIVE],
-            following=self._following(change, afters[NAIVE]),
+            following=self._following(change, after),
         )
 
     def ranged(self, change: Change, known: Gain, least: Change | None = None) -> Ranged:
@@ -199,10 +211,11 @@ class Predictor:
 
     def _ranged(self, change: Change, works: Mapping[str, Ints], gains: Mapping[str, Gain]) -> Ranged:
         corrected = gains[self._usual]
-        inferred_part = 1 - self._sure.gain(change).gain_ns / (corrected.gain_ns or 1)
+        sure = corrected if self._sure is None else self._sure.gain(change)
+        inferred_part = 1 - sure.gain_ns / (corrected.gain_ns or 1)
         doubted = corrected.times(1 - (1 - self._confidence) * inferred_part)
         removed = {level: self._removed_ns(change, level, work) for level, work in works.items()}
-        held = corrected if self._held is self else self._held.gain(change)
+        held = corrected if self._held is None else self._held.gain(change)
         likely = (doubted, corrected.at_most(held.gain_ns), *(gains[level] for level in works))
         others = [self.gain(one) for one in self._otherwise(change)]
         other_steps = 1 + self._by_chance(self._work(NAIVE) - works[NAIVE])
@@ -254,12 +267,24 @@ class Predictor:
         return self._replay(self._changed_work(change, self._work(level)), replay)
 
     def _changed_work(self, change: Change, work: Ints) -> Ints:
-        segments, inside = self.graph.segments, self.span.inside
-        changed = np.where(inside, np.rint(work * change.factors).astype(np.int64), work)
-        if not change.ends_waits:
-            return changed
-        ended = (segments.kind == GAP) & ended_stretches(self.graph, self.span, change)
-        return np.where(ended & segments.on_thread, 0, changed)
+        segments, (at, factor) = self.graph.segments, change.scaled
+        inside = self.span.inside[at]
+        at, factor = at[inside], factor[inside]
+        changed = work.copy()
+        changed[at] = np.rint(work[at] * factor)
+        if change.ends_waits:
+            changed[(segments.kind == GAP) & self._ended(change).stretches & segments.on_thread] = 0
+        return changed
+
+    def _ended(self, change: Change) -> "_Ended":
+        """Find what ends at once, for all levels of a change together."""
+        if self._ended_last is None or self._ended_last.change is not change:
+            self._ended_last = _Ended(
+                change,
+                ended_stretches(self.graph, self.span, change),
+                ended_dependencies(self.graph, self.span, change),
+            )
+        return self._ended_last
 
     def _removed_ns(self, change: Change, level: str, left: Ints) -> int:
         """Sum up the time that a change removes from the unchanged replay of a level, ns.
@@ -270,11 +295,12 @@ class Predictor:
         if edit is not None and edit.reorders:
             return self.span.length_ns  # the recorded order is gone: no sum of work bounds it
         work = self._work(level)
-        removed = np.maximum(work - left, 0)
         if not change.ends_waits and edit is None:
-            return int(removed.sum())
+            at = change.scaled[0]
+            return int(np.maximum(work[at] - left[at], 0).sum())
+        removed = np.maximum(work - left, 0)
         segments, start = self.graph.segments, self.unchanged(level).start
-        ended = ended_stretches(self.graph, self.span, change)
+        ended = self._ended(change).stretches.copy()
         if edit is not None:
             freed = edit.freed & self.span.inside
             ended |= np.append(freed[1:], False) & (segments.kind == WAIT) & segments.on_thread
@@ -283,7 +309,7 @@ class Predictor:
         until = np.where(follows, np.append(start[1:], 0), start + work)
         lag = np.zeros(len(segments), dtype=np.int64)
         found = self.graph.dependencies
-        lagging = ended_dependencies(self.graph, self.span, change)
+        lagging = self._ended(change).dependencies.copy()
         # On a thread, the stretch before an edge already stands for its lag.
         lagging &= ~(segments.on_thread[found.effect] & np.append(False, ended[:-1])[found.effect])
         np.maximum.at(lag, found.effect[lagging], found.lag[lagging])
@@ -310,16 +336,22 @@ class Predictor:
         return SharedCores(self.graph)
 
     @cached_property
-    def _sure(self) -> "Predictor":
-        """The predictor of a graph in which inferred waits are work, and nothing inferred is a cause."""
+    def _sure(self) -> "Predictor | None":
+        """The predictor of a graph in which inferred waits are work, and nothing inferred is a cause.
+
+        None if it is this graph: an object that holds itself would stay in memory for long.
+        """
         sure = on_recorded_edges(self.graph)
-        return self if sure is self.graph else Predictor(sure, self.span, self.overhead)
+        return None if sure is self.graph else Predictor(sure, self.span, self.overhead)
 
     @cached_property
-    def _held(self) -> "Predictor":
-        """The predictor of a graph in which work from before the recording ends when it did."""
+    def _held(self) -> "Predictor | None":
+        """The predictor of a graph in which work from before the recording ends when it did.
+
+        None if it is this graph.
+        """
         held = held_by_earlier_work(self.graph)
-        return self if held is self.graph else Predictor(held, self.span, self.overhead)
+        return None if held is self.graph else Predictor(held, self.span, self.overhead)
 
     @cached_property
     def _confidence(self) -> float:
@@ -329,12 +361,18 @@ class Predictor:
         return float(inferred.mean()) if len(inferred) else 1.0
 
     def _following(self, change: Change, after: Outcome) -> list[dict[str, object]]:
-        segments, calls = self.graph.segments, self.graph.calls
+        segments, kinds = self.graph.segments, self._kinds
         on_path = after.on_path & self.span.inside & (segments.kind == WORK) & (segments.event >= 0)
         at = np.flatnonzero(on_path)
-        kinds = find_kinds(calls, segments.event[at])
-        lengths = kinds.lengths(self._changed_work(change, segments.work)[at])
-        return [kinds.row(lengths, number) for number in kinds.longest(lengths, _FOLLOWING)]
+        mine = replace(kinds, number=kinds.number[at])
+        lengths = mine.lengths(self._changed_work(change, segments.work)[at])
+        return [mine.row(lengths, number) for number in mine.longest(lengths, _FOLLOWING)]
+
+    @cached_property
+    def _kinds(self) -> Kinds:
+        """The name and category of each segment's event; they mean nothing for gaps."""
+        calls, event = self.graph.calls, self.graph.segments.event
+        return find_kinds(calls, np.maximum(event, 0) if len(calls) else event[:0])
 
 
 def predictor_of(model: Solution, facts: Callable[[], WorkFacts] | None = None) -> Predictor:
