@@ -21,7 +21,8 @@ from tracegraph.cli.reporters.frame import readable_name, write_frame
 from tracegraph.cli.reporters.layout import open_console
 from tracegraph.queries.catalog import queries
 from tracegraph.queries.module import Column
-from tracegraph.workbench.text.csv_rows import frame_csv
+from tracegraph.workbench.text import csv_rows
+from tracegraph.workbench.text.csv_rows import frame_csv, many_rows_csv
 
 HOSTILE = [
     "plain",
@@ -87,6 +88,18 @@ def test_no_line_of_a_csv_begins_with_a_formula(texts: list[str]) -> None:
         for cell in row:
             assert not cell.lstrip("\ufeff\u200b\u00a0 \t\r\n").startswith(("=", "+", "-", "@"))
             assert not {"\0", "\x1b", "\x85"} & set(cell)
+
+
+@settings(max_examples=50)
+@given(st.lists(st.text(st.sampled_from('=-a\t\r\n\0\x1b",\u200b')) | st.none(), max_size=7))
+def test_many_rows_are_the_same_csv(texts: list[str | None]) -> None:
+    numbers = pd.array([None if text is None else len(text) for text in texts], dtype="Int64")
+    shares = [None if text is None else len(text) / 3 for text in texts]
+    columns = {"name": pd.Series(texts, dtype=object).astype("category"), "ns": numbers, "share": shares}
+    frame = pd.DataFrame(columns).astype({"share": float})
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(csv_rows, "_ROWS_AT_ONCE", 2)
+        assert b"".join(many_rows_csv(frame)).decode() == frame_csv(frame)
 
 
 def test_csv_on_a_terminal_without_utf8_is_utf8_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:

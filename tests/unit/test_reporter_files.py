@@ -14,7 +14,7 @@ from tracegraph.base.progress import silent
 from tracegraph.queries.run_part import WHOLE
 from tracegraph.workbench.diff.compare import write_difference
 from tracegraph.workbench.findings.findings import Source
-from tracegraph.workbench.output.csv_files import path_csv, rows_csv
+from tracegraph.workbench.output.csv_files import rows_csv, write_path_csv
 from tracegraph.workbench.output.folder import named_folder, write_folder
 from tracegraph.workbench.output.summary import summarise, summary_text
 
@@ -32,6 +32,12 @@ FILES = {
     "operators.csv",
     "user_annotations.csv",
 }
+
+
+def path_csv(path: pd.DataFrame) -> str:
+    written = io.BytesIO()
+    write_path_csv(path, written)
+    return written.getvalue().decode()
 
 
 def test_path_rows() -> None:

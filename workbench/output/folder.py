@@ -17,7 +17,7 @@ from tracegraph.base.errors import InputError
 from tracegraph.base.progress import Progress
 from tracegraph.queries.shapes.rows import sum_by
 from tracegraph.workbench.findings.findings import Findings
-from tracegraph.workbench.output.csv_files import path_csv, rows_csv
+from tracegraph.workbench.output.csv_files import rows_csv, write_path_csv
 from tracegraph.workbench.output.overlay import write_overlay
 from tracegraph.workbench.output.page import report_page
 from tracegraph.workbench.output.summary import summary_text
@@ -50,7 +50,7 @@ def write_folder(findings: Findings, folder: Path, progress: Progress) -> Writte
     """
     makers: dict[str, Callable[[BinaryIO], object]] = {
         _SUMMARY: lambda out: out.write(summary_text(findings).encode()),
-        "critical_path.csv": lambda out: out.write(path_csv(findings.path).encode()),
+        "critical_path.csv": partial(write_path_csv, findings.path),
         **_tables(findings),
         "critical_path.svg": lambda out: out.write(draw(_picture(findings), "svg")),
         "report.html": lambda out: out.write(report_page(findings).encode()),
