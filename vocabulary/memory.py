@@ -2,6 +2,11 @@
 
 from typing import Final
 
+SNAPSHOT: Final = "snapshot"
+TIMELINE: Final = "timeline"
+TRACE: Final = "trace"
+"""The files that tell what memory is for."""
+
 PARAMETER: Final = "parameter"
 OPTIMIZER_STATE: Final = "optimizer state"
 INPUT: Final = "input"

@@ -9,35 +9,29 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from tracegraph.base.errors import InputError, TracegraphError
-from tracegraph.ingest.causal.graph.invariants import check_model
-from tracegraph.ingest.what_if.fixes.fix import Settings
-from tracegraph.ingest.what_if.fixes.registry import ASKED
-from tracegraph.ingest.what_if.graph.graph import ReplayGraph
-from tracegraph.ingest.what_if.scenarios.keep import find_scenario, scenario_tables
-from tracegraph.ingest.what_if.scenarios.kept_graph import read_graph
-from tracegraph.ingest.what_if.scenarios.scenario import Scenario
+from tracegraph.ingest.what_if.settings import Settings
 from tracegraph.queries.run_part import RunPart
 from tracegraph.queries.runs import job_of, ready_run
 from tracegraph.queries.shapes.peak.job import Job
 from tracegraph.store.tables import GraphTables
 from tracegraph.workbench.collect import collect_findings
-from tracegraph.workbench.diff.compare import Difference, compare
-from tracegraph.workbench.diff.scope import Side
 from tracegraph.workbench.findings.findings import Findings
-from tracegraph.workbench.findings.thresholds import checked
-from tracegraph.workbench.graph.causal_graph import CausalGraph
-from tracegraph.workbench.methods.picture import draw_picture
-from tracegraph.workbench.methods.picture_file import Picture
 from tracegraph.workbench.methods.run_report import Report
-from tracegraph.workbench.methods.section_plot import SectionPlot, section_plot
-from tracegraph.workbench.notebook.cards import error_card, report_card
 from tracegraph.workbench.run_queries import RunQueries
-from tracegraph.workbench.what_if.answer import AUTO, Question, WhatIf, answer
-from tracegraph.workbench.what_if.plan import FIXES_WANTED, Plan, make_plan
-from tracegraph.workbench.what_if.steps import find_step
+from tracegraph.workbench.what_if.defaults import AUTO, FIXES_WANTED
 
+# A report on a stored run neither replays nor compares nor draws: what does is imported where it is used.
+# ruff: noqa: PLC0415
 if TYPE_CHECKING:
+    from tracegraph.ingest.what_if.graph.graph import ReplayGraph
+    from tracegraph.ingest.what_if.scenarios.scenario import Scenario
     from tracegraph.workbench.bench import Workbench
+    from tracegraph.workbench.diff.compare import Difference
+    from tracegraph.workbench.graph.causal_graph import CausalGraph
+    from tracegraph.workbench.methods.picture_file import Picture
+    from tracegraph.workbench.methods.section_plot import SectionPlot
+    from tracegraph.workbench.what_if.answer import WhatIf
+    from tracegraph.workbench.what_if.plan import Plan
 
 _TOP = 10
 """How many hotspots a report lists by default."""
@@ -76,7 +70,7 @@ class Run(RunQueries):
         """
         return self.bench.cypher(query, **{"run": self.name, **parameters})
 
-    def picture(self, what: str = "critical_path", /, *arguments: Any, **options: Any) -> Picture:
+    def picture(self, what: str = "critical_path", /, *arguments: Any, **options: Any) -> "Picture":
         """Draw a part of the graph, which shows itself in a notebook: see `methods.picture.PICTURES`.
 
         `picture("critical_path", step=3)`, `picture("hotspot", "aten::mm")`, `picture("event", 12, depth=5)`,
@@ -87,6 +81,8 @@ class Run(RunQueries):
         InputError
             There is no such picture, or nothing to draw.
         """
+        from tracegraph.workbench.methods.picture import draw_picture
+
         with self.bench.answers() as answers:
             return draw_picture(answers, self.name, what, *arguments, **options)
 
@@ -103,7 +99,7 @@ class Run(RunQueries):
         step: int | None = None,
         phase: str | None = None,
         occurrence: int | None = None,
-    ) -> SectionPlot:
+    ) -> "SectionPlot":
         """Draw the plots of a section of the report, which show themselves in a notebook: `plot("steps")`.
 
         Parameters
@@ -118,6 +114,8 @@ class Run(RunQueries):
         StoreError
             The server failed, or the run is damaged.
         """
+        from tracegraph.workbench.methods.section_plot import section_plot
+
         found = self.report(step=step, phase=phase, occurrence=occurrence)
         return section_plot(found.findings, section)
 
@@ -166,7 +164,7 @@ class Run(RunQueries):
             top=top,
             drawn=drawn,
             timings_s=timings_s or {},
-            thresholds=checked(thresholds or {}),
+            thresholds=_checked(thresholds or {}),
             job=job,
         )
         return Report(findings, self.bench.progress)
@@ -210,7 +208,7 @@ class Run(RunQueries):
         workers: int = Settings.workers,
         precision: Sequence[tuple[str, str]] = (),
         **fixes: str | float | Sequence[str],
-    ) -> WhatIf:
+    ) -> "WhatIf":
         """Predict by how much the run, or a step, gets shorter, as `tracegraph what-if` does.
 
         Parameters
@@ -238,6 +236,9 @@ class Run(RunQueries):
         StoreError
             The run is not kept in the workspace, or is damaged.
         """
+        from tracegraph.ingest.what_if.fixes.registry import ASKED
+        from tracegraph.workbench.what_if.answer import Question, answer
+
         removed, waits, assumed = (_texts(one) for one in (remove, remove_wait, assume))
         number = None if step is None else index(step)
         asked = list(precision)
@@ -250,7 +251,7 @@ class Run(RunQueries):
         )
         return replace(answer(self._replay_graph, self.name, question), store=self._keep)
 
-    def plan(self, fixes: int = FIXES_WANTED) -> Plan:
+    def plan(self, fixes: int = FIXES_WANTED) -> "Plan":
         """Search for the best fix, the best two, and so on, and what they leave of the run.
 
         It is what `tracegraph plan` does; `fixes` is how many to make at most.
@@ -262,6 +263,8 @@ class Run(RunQueries):
         StoreError
             The run is not kept in the workspace, or is damaged.
         """
+        from tracegraph.workbench.what_if.plan import make_plan
+
         return make_plan(self._replay_graph, self.name, index(fixes))
 
     def diff(
@@ -273,7 +276,7 @@ class Run(RunQueries):
         rank_b: int | None = None,
         step: int | None = None,
         step_b: int | None = None,
-    ) -> Difference:
+    ) -> "Difference":
         """Compare this run, A, with another, B, by default with itself, as `tracegraph diff` does.
 
         Parameters
@@ -288,6 +291,9 @@ class Run(RunQueries):
         StoreError
             The server failed, or a run is damaged.
         """
+        from tracegraph.workbench.diff.compare import compare
+        from tracegraph.workbench.diff.scope import Side
+
         name = self.name if other is None else other.name if isinstance(other, Run) else other
         numbers = (None if one is None else index(one) for one in (rank, rank_b, step, step_b))
         rank, rank_b, step, step_b = numbers  # numbers from a frame are numpy's
@@ -297,7 +303,7 @@ class Run(RunQueries):
             ready_run(answers.of, name)
             return compare(answers, a, b, self.bench.progress)
 
-    def graph(self, *, step: int | None = None, rank: int | None = None) -> CausalGraph:
+    def graph(self, *, step: int | None = None, rank: int | None = None) -> "CausalGraph":
         """Return the causal graph of the run, or of one of its steps, to be edited; no server is asked.
 
         Parameters
@@ -312,22 +318,31 @@ class Run(RunQueries):
         StoreError
             The run is not kept in the workspace, or is damaged.
         """
+        from tracegraph.workbench.graph.causal_graph import CausalGraph
+        from tracegraph.workbench.what_if.steps import find_step
+
         if step is None and rank is not None:
             raise InputError("the rank is that of a step", "give the step, too")
         graph = self._replay_graph
         found = None if step is None else find_step(graph, index(step), None if rank is None else index(rank))
         return CausalGraph(self.name, graph, self._kept, found, self._keep_edited)
 
-    def _keep(self, found: WhatIf, name: str) -> "Run":
+    def _keep(self, found: "WhatIf", name: str) -> "Run":
+        from tracegraph.ingest.what_if.scenarios.keep import find_scenario
+
         scenario = find_scenario(self._kept(), found.graph, found.span, found.change, found.prediction)
         return self._store(scenario, name, found.as_json())
 
-    def _keep_edited(self, graph: CausalGraph, name: str) -> "Run":
+    def _keep_edited(self, graph: "CausalGraph", name: str) -> "Run":
+        from tracegraph.ingest.causal.graph.invariants import check_model
+
         scenario = graph.scenario()
         check_model(scenario)
         return self._store(scenario, name, graph.as_json())
 
-    def _store(self, scenario: Scenario, name: str, change: Mapping[str, object]) -> "Run":
+    def _store(self, scenario: "Scenario", name: str, change: Mapping[str, object]) -> "Run":
+        from tracegraph.ingest.what_if.scenarios.keep import scenario_tables
+
         with self.bench.workspace.spool() as folder:
             self.bench.store(*scenario_tables(self._kept(), scenario, name, change, folder))
         return Run(self.bench, name)
@@ -336,7 +351,9 @@ class Run(RunQueries):
         return self.bench.workspace.load_run(self.name)
 
     @cached_property
-    def _replay_graph(self) -> ReplayGraph:
+    def _replay_graph(self) -> "ReplayGraph":
+        from tracegraph.ingest.what_if.scenarios.kept_graph import read_graph
+
         return read_graph(self._kept())
 
     def delete(self) -> None:
@@ -344,6 +361,8 @@ class Run(RunQueries):
         self.bench.delete(self.name)
 
     def _repr_html_(self) -> str:
+        from tracegraph.workbench.notebook.cards import error_card, report_card
+
         try:
             return report_card(self.report(drawn=False).findings)
         except TracegraphError as error:  # a notebook shows its values even if the workbench is closed
@@ -351,6 +370,14 @@ class Run(RunQueries):
 
     def __repr__(self) -> str:
         return f"<Run {self.name}>"
+
+
+def _checked(thresholds: Mapping[str, float]) -> Mapping[str, float]:
+    if not thresholds:
+        return thresholds
+    from tracegraph.workbench.findings.thresholds import checked
+
+    return checked(thresholds)
 
 
 def _texts(given: str | float | Sequence[str]) -> tuple[str, ...]:

@@ -11,7 +11,8 @@ from tracegraph.cli.options import form_option, name_option
 from tracegraph.cli.reporters.layout import indented, open_console, print_command, table
 from tracegraph.workbench.findings.first_fix import NOTHING
 from tracegraph.workbench.text.text import format_ns, visible
-from tracegraph.workbench.what_if.plan import FIXES_WANTED, Plan
+from tracegraph.workbench.what_if.defaults import FIXES_WANTED
+from tracegraph.workbench.what_if.plan import Plan
 from tracegraph.workbench.what_if.plan_words import (
     ENDED,
     TOGETHER,

@@ -5,6 +5,7 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -29,7 +30,6 @@ from tracegraph.cli.reporters.layout import open_console
 from tracegraph.cli.reporters.markdown import as_markdown
 from tracegraph.cli.trace_options import ingest_options, rank_option
 from tracegraph.ingest.options import IngestOptions
-from tracegraph.ingest.sources.expand import find_sources
 from tracegraph.ingest.sources.source import Source
 from tracegraph.queries.shapes.peak.job import Job
 from tracegraph.store.load.indexes import await_indexes
@@ -37,11 +37,11 @@ from tracegraph.store.managed.rebuild.estimate import Load
 from tracegraph.store.workspace import Workspace
 from tracegraph.workbench.bench import Workbench
 from tracegraph.workbench.findings.findings import Findings
-from tracegraph.workbench.findings.thresholds import read_thresholds
 from tracegraph.workbench.methods.stored_run import ingest_timings
-from tracegraph.workbench.output.folder import Written
-from tracegraph.workbench.output.summary import as_text, summary_head
 from tracegraph.workbench.run import Run
+
+if TYPE_CHECKING:
+    from tracegraph.workbench.output.folder import Written
 
 
 @click.command()
@@ -94,9 +94,14 @@ def report(
     With TRACE: ingest it first. Without: report on a stored run. A TRACE is a file, a folder with traces, a
     pattern such as 'logs/*.json.gz', or a URL (s3://…, https://…); several are the ranks of one job.
     """
-    thresholds = {} if thresholds_file is None else read_thresholds(thresholds_file)
+    thresholds: dict[str, float] = {}
+    if thresholds_file is not None:
+        # Imported here, as in `health`: it knows all rules and checks, which few reports need.
+        from tracegraph.workbench.findings.thresholds import read_thresholds  # noqa: PLC0415
+
+        thresholds = read_thresholds(thresholds_file)
     _check_names(context.workspace, traces)
-    sources = find_sources((*traces, *inputs), ranks)
+    sources = _find_sources((*traces, *inputs), ranks)
     bench = Workbench(context.workspace, context.connection)
     with ExitStack() as opened:
         with context.progress() as bench.progress:
@@ -148,6 +153,15 @@ def _run(
         yield run, ingest_timings(bench.workspace.manifest(run.name) or {})
 
 
+def _find_sources(given: Sequence[str], ranks: Mapping[str, int]) -> Sequence[Source]:
+    """List the files to read; none where a stored run is meant, which needs no format of traces."""
+    if not given and not ranks:
+        return ()
+    from tracegraph.ingest.sources.expand import find_sources  # noqa: PLC0415
+
+    return find_sources(given, ranks)
+
+
 def _check_names(workspace: Workspace, traces: Sequence[str]) -> None:
     """Refuse an argument that is not a path, but the name of a stored run."""
     absent = [trace for trace in traces if not os.path.exists(trace)]
@@ -193,12 +207,14 @@ def _print_first(findings: Findings, form: str, *, is_written: bool) -> None:
 def _print_all(findings: Findings, form: str, *, full_names: bool) -> None:
     """Print every section, or what summary.json begins with."""
     if form == "json":
+        from tracegraph.workbench.output.summary import as_text, summary_head  # noqa: PLC0415
+
         write_utf8(as_text(summary_head(findings)))
     else:
         print_report(open_console(), findings, full_names=full_names)
 
 
-def _print_files(context: Context, folder: Path, written: Written, form: str) -> None:
+def _print_files(context: Context, folder: Path, written: "Written", form: str) -> None:
     """Print which files were written: with a table for people on standard output, else beside it."""
     if form == "table":
         print_written(open_console(), folder, written, every=bool(context.verbose))

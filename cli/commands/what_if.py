@@ -11,11 +11,11 @@ from rich.text import Text
 from tracegraph.cli.context import Context, pass_context
 from tracegraph.cli.options import folder_option, form_option, name_option, named
 from tracegraph.cli.reporters.layout import facts, indented, open_console, table
-from tracegraph.ingest.what_if.fixes.fix import Settings
 from tracegraph.ingest.what_if.fixes.registry import ASKED, PRECISIONS
+from tracegraph.ingest.what_if.settings import Settings
 from tracegraph.workbench.text.names import readable
 from tracegraph.workbench.text.text import format_ns, label, plural, visible
-from tracegraph.workbench.what_if.answer import AUTO, WhatIf
+from tracegraph.workbench.what_if.answer import WhatIf
 from tracegraph.workbench.what_if.answer_words import (
     MOST_NAMES,
     NAME_CELLS,
@@ -25,6 +25,7 @@ from tracegraph.workbench.what_if.answer_words import (
     headline,
 )
 from tracegraph.workbench.what_if.assumptions import ASSUMPTIONS, INFINITE_BANDWIDTH, NO_STRAGGLERS
+from tracegraph.workbench.what_if.defaults import AUTO
 from tracegraph.workbench.what_if.selector import KEYS
 
 _EXCEEDED = 1

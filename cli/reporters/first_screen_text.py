@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.console import Console, Group, RenderableType
 from rich.text import Text
@@ -11,9 +12,11 @@ from tracegraph.cli.reporters.first_screen import FirstScreen
 from tracegraph.cli.reporters.layout import TONE_STYLES, facts, indented, print_command, table
 from tracegraph.cli.reporters.stack import MOST_ROWS, stack_bar
 from tracegraph.workbench.findings.first_fix import Row
-from tracegraph.workbench.output.folder import Written
 from tracegraph.workbench.sections.blocks import Fact
 from tracegraph.workbench.text.text import format_share, label, plural, visible
+
+if TYPE_CHECKING:
+    from tracegraph.workbench.output.folder import Written
 
 MOST_LINES = 40
 """How many lines the first screen has at most, 100 cells wide."""
@@ -96,7 +99,7 @@ def _more(hidden: int, *, is_written: bool) -> str:
     return f"-v shows every section{seen}{files}."
 
 
-def print_written(console: Console, folder: Path, written: Written, *, every: bool = False) -> None:
+def print_written(console: Console, folder: Path, written: "Written", *, every: bool = False) -> None:
     """Print which files were written into a folder; with `every` each table by its name."""
     tables = [name for name in written.files if name.endswith(".csv")]
     named = [name for name in written.files if every or name not in tables]

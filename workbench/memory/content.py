@@ -3,21 +3,24 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import PurePath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from tracegraph.base.units import format_bytes
-from tracegraph.ingest.companions.memory.fixes import MemoryFix
-from tracegraph.ingest.companions.memory.recording import TRACE, Recording
 from tracegraph.queries.shapes.frame_rows import records
+from tracegraph.vocabulary.memory import TRACE
 from tracegraph.workbench.memory.allocator import failure_blocks, places, pool_blocks
 from tracegraph.workbench.memory.notes import class_note, label_blocks, missing_modules, place_of_peak
 from tracegraph.workbench.memory.pictures import CLASS_COLOURS, segment_picture, source_tree
 from tracegraph.workbench.sections.blocks import Block, Column, Plot, Table, Words
 from tracegraph.workbench.text.text import format_ns, format_share
 
-Fixed = tuple[Recording, Sequence[MemoryFix]]
+if TYPE_CHECKING:
+    from tracegraph.ingest.companions.memory.fixes import MemoryFix
+    from tracegraph.ingest.companions.memory.recording import Recording
+
+Fixed = tuple["Recording", Sequence["MemoryFix"]]
 """A recording, and what lowers its peak."""
 _MOST_SOURCES, _MOST_DRAWN = 20, 15
 _CLASSES = (
@@ -52,14 +55,14 @@ def of_recording(rows: pd.DataFrame | None, recording: str, device: Any) -> pd.D
     return rows[(rows["recording"] == recording) & same].reset_index(drop=True)
 
 
-def memory_title(recording: Recording) -> str:
+def memory_title(recording: "Recording") -> str:
     """Name the recording: its file, and its device where that is known."""
     unknown = ", CPU" if recording.kind == TRACE else ""
     device = unknown if recording.device is None else f", device {recording.device}"
     return f"Memory: {PurePath(recording.path).name}{device}"
 
 
-def memory_blocks(recording: Recording, fixes: Sequence[MemoryFix]) -> list[Block]:
+def memory_blocks(recording: "Recording", fixes: "Sequence[MemoryFix]") -> list[Block]:
     """Make the words, tables and pictures of one recording and of what lowers its peak."""
     return [
         Words(_peak(recording)),
@@ -75,7 +78,7 @@ def memory_blocks(recording: Recording, fixes: Sequence[MemoryFix]) -> list[Bloc
     ]
 
 
-def memory_row(recording: Recording, fixes: Sequence[MemoryFix]) -> dict[str, object]:
+def memory_row(recording: "Recording", fixes: "Sequence[MemoryFix]") -> dict[str, object]:
     """Return all numbers in the form that JSON can hold."""
     return {
         "file": recording.path,
@@ -93,7 +96,7 @@ def memory_row(recording: Recording, fixes: Sequence[MemoryFix]) -> dict[str, ob
     }
 
 
-def _peak(recording: Recording) -> str:
+def _peak(recording: "Recording") -> str:
     peak, first = recording.peak, recording.classes().iloc[0]
     when = "before the recording begins"
     known = recording.running["at_ns"].dropna()
@@ -165,7 +168,7 @@ def source_blocks(rows: pd.DataFrame) -> Iterator[Block]:
     yield Table(named.head(_MOST_SOURCES), _SOURCES, "Where it was allocated, the user's own line:")
 
 
-def _fix_blocks(fixes: Sequence[MemoryFix]) -> Iterator[Block]:
+def _fix_blocks(fixes: "Sequence[MemoryFix]") -> Iterator[Block]:
     if not fixes:
         yield Words("No known fix lowers the peak.")
         return
@@ -173,7 +176,7 @@ def _fix_blocks(fixes: Sequence[MemoryFix]) -> Iterator[Block]:
     yield Table(rows, _FIXES, "What lowers the peak, by a replay of the recording, each fix alone:")
 
 
-def _costs(fix: MemoryFix) -> str:
+def _costs(fix: "MemoryFix") -> str:
     return fix.costs if fix.time_ns is None else f"{fix.costs}: {format_ns(fix.time_ns)} of the host's time"
 
 

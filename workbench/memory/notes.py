@@ -1,11 +1,14 @@
 """What a trace tells of memory beyond its blocks, in words and a table: step, phase, labels."""
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from tracegraph.base.units import format_bytes
-from tracegraph.ingest.companions.memory.recording import TIMELINE, TRACE, Recording
-from tracegraph.vocabulary.memory import FROM_BEFORE
+from tracegraph.vocabulary.memory import FROM_BEFORE, TIMELINE, TRACE
 from tracegraph.workbench.sections.blocks import Block, Column, Table, Words
+
+if TYPE_CHECKING:
+    from tracegraph.ingest.companions.memory.recording import Recording
 
 _MOST_LABELS = 20
 _LABELS = (
@@ -36,7 +39,7 @@ _NO_MODULES = (
 )
 
 
-def place_of_peak(recording: Recording) -> str:
+def place_of_peak(recording: "Recording") -> str:
     """Say in which step and phase the peak lies: `, in ProfilerStep#3, in forward`; nothing if unknown."""
     found = [recording.peak_step, recording.peak_phase]
     if recording.lives is not None and recording.kind != TRACE:
@@ -45,7 +48,7 @@ def place_of_peak(recording: Recording) -> str:
     return "".join(f", in {name}" for name in found if name)
 
 
-def class_note(recording: Recording) -> str:
+def class_note(recording: "Recording") -> str:
     """Say how the classes of a recording are known, and what is in none of them."""
     if recording.kind == TIMELINE:
         return _BY_PYTORCH
@@ -58,7 +61,7 @@ def class_note(recording: Recording) -> str:
     return f"{told} {_LEFT_BEFORE if FROM_BEFORE in recording.running else _NOT_COUNTED}"
 
 
-def label_blocks(recording: Recording) -> Iterator[Block]:
+def label_blocks(recording: "Recording") -> Iterator[Block]:
     """Show what was in use at the start and end of annotations, and at most in each."""
     rows = recording.labels
     if rows.empty:
@@ -71,7 +74,7 @@ def label_blocks(recording: Recording) -> Iterator[Block]:
     yield Table(told, _LABELS, f"Memory in use around and in annotations, by time:{more}")
 
 
-def missing_modules(recording: Recording) -> Iterator[Block]:
+def missing_modules(recording: "Recording") -> Iterator[Block]:
     """Say why checkpointing is not offered for a trace without stacks."""
     lives = recording.lives if recording.kind == TRACE else None
     if lives is not None and not any(stack.module for stack in lives.stacks.values()):

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from tracegraph.base.progress import Progress
 from tracegraph.ingest.options import IngestOptions
-from tracegraph.ingest.pipeline import ingest_run
 from tracegraph.ingest.sources.source import AnySource, as_source
 from tracegraph.store.connection import Database
 from tracegraph.store.connection_settings import ConnectionSettings
@@ -53,6 +52,9 @@ def stored_run(
     StoreError
         The database or the workspace cannot be used.
     """
+    # A report on a stored run reads no file, and imports none of what does.
+    from tracegraph.ingest.pipeline import ingest_run  # noqa: PLC0415
+
     sources = [as_source(trace) for trace in traces]
     with ExitStack() as stack:
         folder = stack.enter_context(workspace.spool())

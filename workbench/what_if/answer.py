@@ -15,7 +15,6 @@ from tracegraph.ingest.arrays import Flags
 from tracegraph.ingest.what_if.changes.between_ranks import MAY_BE_CHANCE, has_few_steps
 from tracegraph.ingest.what_if.changes.change import Change, Span, whole_window
 from tracegraph.ingest.what_if.changes.edit import Edit, join_edits
-from tracegraph.ingest.what_if.fixes.fix import Settings
 from tracegraph.ingest.what_if.fixes.registry import ASKED, edit_of
 from tracegraph.ingest.what_if.graph.graph import ReplayGraph
 from tracegraph.ingest.what_if.graph.overhead import (
@@ -27,11 +26,13 @@ from tracegraph.ingest.what_if.graph.overhead import (
 from tracegraph.ingest.what_if.graph.unrecorded_time import unrecorded_ns
 from tracegraph.ingest.what_if.predictions.gains import Bound, Gain
 from tracegraph.ingest.what_if.predictions.predict import Prediction, Predictor
+from tracegraph.ingest.what_if.settings import Settings
 from tracegraph.workbench.notebook.cards import what_if_card
 from tracegraph.workbench.output.folder import named_folder
 from tracegraph.workbench.text.text import format_ns, format_times
 from tracegraph.workbench.what_if.answer_words import ns_per_event
 from tracegraph.workbench.what_if.assumptions import ASSUMPTIONS, NO_STRAGGLERS, assume
+from tracegraph.workbench.what_if.defaults import AUTO, NO_CORRECTION
 from tracegraph.workbench.what_if.notes import notes_of_handed, notes_of_ranks
 from tracegraph.workbench.what_if.predicted_trace import write_predicted
 from tracegraph.workbench.what_if.selection import Matched, named_work, select, select_with_waits
@@ -42,7 +43,6 @@ from tracegraph.workbench.what_if.wait_selection import match_waits
 if TYPE_CHECKING:
     from tracegraph.workbench.run import Run
 
-AUTO, NO_CORRECTION = "auto", "none"
 ANSWER, TIMELINE = "what_if.json", "predicted.json.gz"
 
 

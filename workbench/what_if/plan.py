@@ -15,6 +15,7 @@ from tracegraph.ingest.what_if.predictions.predict import Predictor
 from tracegraph.ingest.what_if.resource_bounds import find_bounds
 from tracegraph.workbench.notebook.cards import plan_card
 from tracegraph.workbench.text.text import format_ns, plural
+from tracegraph.workbench.what_if.defaults import FIXES_WANTED
 
 _CANDIDATES, _TOGETHER, _LEAST = 6, 1.1, 0.01
 """Limits of the search for a plan.
@@ -24,8 +25,8 @@ themselves; a further fix, or the surplus of a pair, must gain `_LEAST` of the r
 a fix gains (`LEAST_GAIN`). `_TOGETHER` is above the 10 % by which gains differ from one measurement to the
 next. `_CANDIDATES` bounds the cost: six have 15 pairs, each of them a replay.
 """
-FIXES_WANTED, _ALL_SETS = 3, 2
-"""How many fixes a plan makes by default, and up to which number all sets are tried."""
+_ALL_SETS = 2
+"""Up to which number of fixes all sets are tried."""
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,11 @@ from collections.abc import Iterable, Mapping, Sequence
 import pandas as pd
 
 from tracegraph.ingest.companions.companion import CompanionFile, Row, Told
-from tracegraph.ingest.companions.memory.recording import SNAPSHOT, TIMELINE, Recording, recordings_of
+from tracegraph.ingest.companions.memory.recording import Recording, recordings_of
 from tracegraph.ingest.companions.memory.run_rows import alignment_rows
 from tracegraph.ingest.companions.memory.snapshot_file import has_snapshot_words, is_snapshot
 from tracegraph.ingest.companions.memory.timeline_file import is_timeline
+from tracegraph.vocabulary.memory import SNAPSHOT, TIMELINE
 
 
 class _Snapshots:

@@ -14,7 +14,7 @@ import pandas as pd
 from tracegraph.ingest.companions.memory.checkpoints import blocks_in_calls, checkpointed
 from tracegraph.ingest.companions.memory.class_rules import changes_of
 from tracegraph.ingest.companions.memory.levels import levels, peak_of
-from tracegraph.ingest.companions.memory.recording import SNAPSHOT, Recording
+from tracegraph.ingest.companions.memory.recording import Recording
 from tracegraph.vocabulary.memory import (
     ACTIVATION,
     AUTOGRAD,
@@ -23,6 +23,7 @@ from tracegraph.vocabulary.memory import (
     INPUT,
     OPTIMIZER_STATE,
     PARAMETER,
+    SNAPSHOT,
     TEMPORARY,
 )
 

@@ -26,8 +26,8 @@ from tracegraph.ingest.readers.registry import format_of
 from tracegraph.ingest.readers.source_file import open_source
 from tracegraph.ingest.trace import TraceFile
 from tracegraph.vocabulary.evidence import EVIDENCE
+from tracegraph.vocabulary.memory import SNAPSHOT, TIMELINE, TRACE
 
-SNAPSHOT, TIMELINE, TRACE = "snapshot", "timeline", "trace"
 _RECORDED, _INFERRED = EVIDENCE
 _BY_PYTORCH = "PyTorch's own class"
 _SOURCE = ("class", "file", "line", "function", "module")

@@ -7,8 +7,8 @@ import pandas as pd
 
 from tracegraph.ingest.companions.companion import Reader, Row
 from tracegraph.ingest.companions.memory.alignment import Alignment, Changes, align, changes_in
-from tracegraph.ingest.companions.memory.recording import SNAPSHOT, Recording
-from tracegraph.vocabulary.memory import ALIGNED, DIFFERENT, NO_ROWS
+from tracegraph.ingest.companions.memory.recording import Recording
+from tracegraph.vocabulary.memory import ALIGNED, DIFFERENT, NO_ROWS, SNAPSHOT
 
 _CPU = "cpu"
 _DEVICE = ("rank", "device_type", "device")

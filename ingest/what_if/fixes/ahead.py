@@ -16,10 +16,11 @@ from tracegraph.ingest.what_if.changes.streams import (
     runs_on_streams,
     wait_on_stream,
 )
-from tracegraph.ingest.what_if.fixes.fix import Candidate, Fix, Scene, Settings, asked_for, escaped, made_in
+from tracegraph.ingest.what_if.fixes.fix import Candidate, Fix, Scene, asked_for, escaped, made_in
 from tracegraph.ingest.what_if.graph.graph import ReplayGraph
 from tracegraph.ingest.what_if.graph.parameter_gathers import SHARDS
 from tracegraph.ingest.what_if.graph.transfers import of_transfers
+from tracegraph.ingest.what_if.settings import Settings
 from tracegraph.vocabulary.mechanisms import BLOCKING_COPY, CODE
 
 _TO_DEVICE, _GATHERS = ("HtoD", "Host -> Device"), ("AllGather", "all_gather", "allgather")

@@ -12,10 +12,11 @@ from tracegraph.base.units import short_ns
 from tracegraph.ingest.arrays import Floats, Ints
 from tracegraph.ingest.causal.events.events import NONE
 from tracegraph.ingest.what_if.changes.edit import Edit, no_edit
-from tracegraph.ingest.what_if.fixes.fix import Candidate, Fix, Scene, Settings, made_in
+from tracegraph.ingest.what_if.fixes.fix import Candidate, Fix, Scene, made_in
 from tracegraph.ingest.what_if.graph.bucket_passes import BucketPass, all_reduces, bucket_passes
 from tracegraph.ingest.what_if.graph.graph import ReplayGraph
 from tracegraph.ingest.what_if.graph.transfers import transferring
+from tracegraph.ingest.what_if.settings import Settings
 
 _FILES = "buckets are those of DistributedDataParallel: give the files of a job that uses it"
 _SIZES = (

@@ -10,22 +10,11 @@ from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.what_if.changes.change import Change
 from tracegraph.ingest.what_if.changes.edit import Edit
 from tracegraph.ingest.what_if.graph.graph import ReplayGraph
+from tracegraph.ingest.what_if.settings import Settings
 from tracegraph.vocabulary.bounds import LEAST_GAIN
 
 _LISTED_RANKS = 3
 """More ranks than this are counted rather than listed."""
-
-
-@dataclass(frozen=True)
-class Settings:
-    """Options of a fix beside the selector: batches ahead, and threads that make them.
-
-    `number`: what a fix is given that takes a number instead of a selector.
-    """
-
-    depth: int = 2
-    workers: int = 1
-    number: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.causal.events.events import NONE
 from tracegraph.ingest.causal.graph.dependencies import Dependencies
 from tracegraph.ingest.what_if.changes.edit import FOR_GPU, Edit, assumed, no_edit
-from tracegraph.ingest.what_if.fixes.fix import Candidate, Fix, Scene, Settings, made_in
+from tracegraph.ingest.what_if.fixes.fix import Candidate, Fix, Scene, made_in
 from tracegraph.ingest.what_if.graph.graph import ReplayGraph
 from tracegraph.ingest.what_if.graph.parameter_gathers import (
     Gather,
@@ -20,6 +20,7 @@ from tracegraph.ingest.what_if.graph.parameter_gathers import (
     gather_passes,
     sharded_gathers,
 )
+from tracegraph.ingest.what_if.settings import Settings
 from tracegraph.vocabulary.categories import Role
 from tracegraph.vocabulary.mechanisms import CODE, LAUNCH
 

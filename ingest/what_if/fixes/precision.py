@@ -10,9 +10,10 @@ from tracegraph.base.units import short_ns
 from tracegraph.ingest.arrays import Flags, Floats, Ints
 from tracegraph.ingest.causal.events.events import NONE
 from tracegraph.ingest.what_if.changes.edit import Edit, no_edit
-from tracegraph.ingest.what_if.fixes.fix import Candidate, Fix, Scene, Settings, made_in
+from tracegraph.ingest.what_if.fixes.fix import Candidate, Fix, Scene, made_in
 from tracegraph.ingest.what_if.graph.facts import WorkFacts
 from tracegraph.ingest.what_if.graph.graph import ReplayGraph
+from tracegraph.ingest.what_if.settings import Settings
 from tracegraph.vocabulary.categories import Role
 from tracegraph.vocabulary.device_peaks import TF32, Peaks, find_peaks
 from tracegraph.vocabulary.work_kinds import ON_MATRIX_UNITS

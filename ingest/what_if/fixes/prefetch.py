@@ -12,9 +12,10 @@ from tracegraph.ingest.causal.graph.dependencies import Dependencies
 from tracegraph.ingest.causal.graph.segments import WAIT
 from tracegraph.ingest.what_if.changes.edit import Edit, assumed, no_edit
 from tracegraph.ingest.what_if.changes.threads import stretches
-from tracegraph.ingest.what_if.fixes.fix import Candidate, Fix, Scene, Settings, asked_for, made_in
+from tracegraph.ingest.what_if.fixes.fix import Candidate, Fix, Scene, asked_for, made_in
 from tracegraph.ingest.what_if.graph.graph import ReplayGraph
 from tracegraph.ingest.what_if.graph.phase_work import of_phase
+from tracegraph.ingest.what_if.settings import Settings
 from tracegraph.vocabulary.gaps import GAP_CODE, WAITING_FOR_THREAD
 from tracegraph.vocabulary.mechanisms import CODE, MECHANISMS, RESUME
 from tracegraph.vocabulary.phases import DATA_LOADING, PHASE_NAMES

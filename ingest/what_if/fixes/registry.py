@@ -23,8 +23,9 @@ from tracegraph.ingest.what_if.fixes import (
     unsync,
     warm_up,
 )
-from tracegraph.ingest.what_if.fixes.fix import Fix, Settings
+from tracegraph.ingest.what_if.fixes.fix import Fix
 from tracegraph.ingest.what_if.graph.graph import ReplayGraph
+from tracegraph.ingest.what_if.settings import Settings
 
 FIXES: tuple[Fix, ...] = (
     unsync.FIX,
