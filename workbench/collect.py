@@ -20,12 +20,13 @@ from tracegraph.store.kept_answers import KeptAnswers, nullable
 from tracegraph.store.workspace import Workspace
 from tracegraph.vocabulary.phases import spelt
 from tracegraph.workbench.findings.findings import Findings, RunDetails, Source
-from tracegraph.workbench.findings.topics import TOPICS, events_of
+from tracegraph.workbench.findings.topics import COMMUNICATION, TOPICS, events_of
 from tracegraph.workbench.output.counters import counter_questions
 from tracegraph.workbench.sections.section import Scope, questions
 
 _PATH = "critical_path"
 _WINDOW = "run_window"
+_ABOUT = "events_about"
 _RECURRING = 10
 """How many recurring hotspots a report lists."""
 _LONGEST = (
@@ -39,7 +40,7 @@ _LONGEST = (
     "lane_timeline",
 )
 """The queries that take longest; two sessions finish at about the same time if these begin first."""
-_FIRST = ("traces", "lanes", "steps", "gpu_busy", "path_gaps", "events_about", "outliers")
+_FIRST = ("traces", "lanes", "steps", "gpu_busy", "path_gaps", _ABOUT, "outliers")
 """The queries that the first screen reads, besides the path and what its own sections ask."""
 
 _NO_CHAIN = -1
@@ -117,7 +118,10 @@ def collect_findings(
     window = find_window(asked_once, run, part)
     scope = Scope(run, window, part, drawn, int(details["ranks"]), said)
     if drawn and not first_only:
-        scope = replace(scope, communicates=communicates(answers, details, scope))
+        about = found.get(_ABOUT)
+        if about is None:
+            about = found[_ABOUT] = answers.of(_ABOUT, questions(scope)[_ABOUT])
+        scope = replace(scope, communicates=communicates(details, scope, about))
     asked = {**questions(scope), **counter_questions(scope)}
     if first_only:
         asked = {name: asked[name] for name in _FIRST} | questions(scope, in_short=True)
@@ -161,14 +165,16 @@ def _asked_ahead(
     return answers.of_all({**asked, _WINDOW: {"run": run}}, heard)
 
 
-def communicates(answers: Answers, details: "pd.Series[Any]", scope: Scope) -> bool:
-    """Tell cheaply whether ranks may communicate: of one rank with GPU work its kernels say it.
+def communicates(details: "pd.Series[Any]", scope: Scope, about: pd.DataFrame) -> bool:
+    """Tell cheaply whether ranks may communicate, from the rows of `events_about`: one rank's kernels say it.
 
-    What is only about communication reads all work of a run, which takes seconds where there is none, too.
+    Without kernels the names of its threads' events do. What is only about communication reads all work of a
+    run, which takes seconds where there is none, too.
     """
-    if scope.ranks > 1 or "Kernel" not in json.loads(details["nodes_by_label"]):
-        return True
-    return len(answers.of("comm_comp_overlap", scope.between)) > 0
+    found = events_of(COMMUNICATION, about)
+    if "Kernel" in json.loads(details["nodes_by_label"]):
+        found = found[found["kernel_type"].notna()]
+    return scope.ranks > 1 or len(found) > 0
 
 
 def _frames(found: Mapping[str, pd.DataFrame], top: int) -> dict[str, Any]:
@@ -183,7 +189,7 @@ def _frames(found: Mapping[str, pd.DataFrame], top: int) -> dict[str, Any]:
         **{field: of[query] for field, query in _NAMED.items()},
         "hotspots": hotspots,
         "recurring": of["recurring_hotspots"].head(_RECURRING),
-        "topics": {topic: events_of(topic, of["events_about"]) for topic in TOPICS},
+        "topics": {topic: events_of(topic, of[_ABOUT]) for topic in TOPICS},
     }
 
 

@@ -3,17 +3,16 @@
 import json
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import cast
 
 import pandas as pd
 import pytest
 from parallel_rows import FIT, FULL, PARALLEL, POINTS, Row, answers, gather, layer, size, stage
 from report_data import make_findings
 
-from tracegraph.queries.answers import Answers
 from tracegraph.queries.run_part import WHOLE, RunPart
 from tracegraph.queries.runs import RunWindow
 from tracegraph.workbench.collect import communicates
+from tracegraph.workbench.findings.topics import DATA_LOADING, TOPICS
 from tracegraph.workbench.methods.section_plot import section_plot
 from tracegraph.workbench.output.page import report_page
 from tracegraph.workbench.sections.blocks import Block, Plot, Table, Words
@@ -170,31 +169,22 @@ def test_gathers_have_lead_stall_and_modules_ahead() -> None:
     )
 
 
-class _Stub:
-    """Answers every query with a number of rows, and remembers which were asked."""
-
-    def __init__(self, rows: int) -> None:
-        self.rows, self.asked = rows, list[str]()
-
-    def of(self, name: str, values: object) -> pd.DataFrame:
-        self.asked.append(name)
-        return pd.DataFrame({"rank": [0] * self.rows})
-
-
 @pytest.mark.parametrize(
-    ("ranks", "labels", "rows", "told", "asked"),
+    ("ranks", "labels", "beginning", "kernel_type", "told"),
     [
-        (2, {"Kernel": 5}, 0, True, []),
-        (1, {"CpuOp": 5}, 0, True, []),
-        (1, {"Kernel": 5}, 1, True, ["comm_comp_overlap"]),
-        (1, {"Kernel": 5}, 0, False, ["comm_comp_overlap"]),
+        (2, {"Kernel": 5}, None, None, True),
+        (1, {"CpuOp": 5}, None, None, False),
+        (1, {"CpuOp": 5}, "gloo:", None, True),
+        (1, {"CpuOp": 5}, TOPICS[DATA_LOADING][0], None, False),
+        (1, {"Kernel": 5}, None, "communication", True),
+        (1, {"Kernel": 5}, "c10d::", None, False),
     ],
 )
-def test_only_kernels_of_one_rank_are_looked_at_to_tell_whether_it_communicates(
-    ranks: int, labels: dict[str, int], rows: int, told: bool, asked: list[str]
+def test_kernels_or_names_tell_whether_one_rank_communicates(
+    ranks: int, labels: dict[str, int], beginning: str | None, kernel_type: str | None, *, told: bool
 ) -> None:
     scope = Scope("r", RunWindow(0, 9, 0), WHOLE, drawn=True, ranks=ranks)
-    stub = _Stub(rows)
+    about = pd.DataFrame({"beginning": [beginning], "kernel_type": [kernel_type]})
     details = pd.Series({"nodes_by_label": json.dumps(labels)})
-    assert communicates(cast(Answers, stub), details, scope) is told
-    assert stub.asked == asked
+    found = about[about.notna().any(axis=1)]
+    assert communicates(details, scope, found) is told
