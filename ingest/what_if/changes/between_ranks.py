@@ -130,7 +130,9 @@ def _factors(total: pd.DataFrame, count: pd.DataFrame, variance: pd.DataFrame) -
     middle = np.sort(total.to_numpy(), axis=1)[:, (ranks - 1) // 2]
     late = total.sub(middle, axis=0) > _chance(count, variance)
     shrunk = (1 / total.where(late)).mul(middle, axis=0).fillna(1.0)
-    return shrunk.reset_index(names="name").melt("name", var_name="rank").set_index(["name", "rank"])["value"]
+    # A frame of hundreds of ranks is one array; a column more would cut it into pieces.
+    index = pd.MultiIndex.from_product([shrunk.columns, shrunk.index], names=["rank", "name"])
+    return pd.Series(shrunk.to_numpy().T.reshape(-1), index).swaplevel()
 
 
 def _chance(count: pd.DataFrame, variance: pd.DataFrame) -> pd.DataFrame:
