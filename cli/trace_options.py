@@ -9,6 +9,7 @@ import click
 
 from tracegraph.base.errors import InputError
 from tracegraph.cli.options import limit_option
+from tracegraph.ingest.detail import DETAILS, FULL
 from tracegraph.ingest.limits import Limits
 from tracegraph.ingest.options import IngestOptions
 from tracegraph.store.schema.node_labels import CROSS_THREAD_POLICIES
@@ -47,12 +48,13 @@ def _ranks(ctx: click.Context, option: click.Parameter, assignments: Sequence[st
 
 
 def ingest_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add --scheduler, --cross-thread, --step-marker, --kernel-types, --with and --limit: `options`."""
+    """Add --detail, --scheduler, --cross-thread and the options of files, --with and --limit: `options`."""
 
     @functools.wraps(command)
     def bundled(
         *arguments: object,
         limits: Limits,
+        detail: str,
         cross_thread: str | None,
         scheduler: str | None,
         step_marker: str | None,
@@ -61,7 +63,7 @@ def ingest_options(command: Callable[..., None]) -> Callable[..., None]:
         **others: object,
     ) -> None:
         options = IngestOptions(
-            limits, cross_thread, scheduler, step_marker, spellings, companions=companions
+            limits, cross_thread, scheduler, step_marker, spellings, companions=companions, detail=detail
         )
         command(*arguments, options=options, **others)
 
@@ -88,6 +90,16 @@ def _marker(ctx: click.Context, option: click.Parameter, marker: str | None) -> 
 
 
 _OF_GRAPHS = (
+    click.option(
+        "--detail",
+        type=click.Choice(DETAILS),
+        default=FULL,
+        show_default=True,
+        help="How much of the ranks of a job is kept. full: all of each. path, for jobs of many ranks: all "
+        "of those that the critical path is about and of a few to compare them with; of the others only "
+        "their operations with other ranks and the times between these. `tracegraph runs load` takes more "
+        "in full.",
+    ),
     click.option(
         "--scheduler",
         metavar="ADDRESS",

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tracegraph.ingest.detail import FULL
 from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
 from tracegraph.store.schema.node_labels import CROSS_THREAD_POLICIES
 from tracegraph.vocabulary.kernel_types import Spelling
@@ -28,6 +29,10 @@ class IngestOptions:
         Files that are not traces but explain the job, such as logs of NCCL.
     job
         What the user says of the job, a JSON object, which is stored with the run.
+    detail
+        One of `DETAILS`: all of each rank, or all of those that the critical path is about.
+    in_full
+        With the latter, the ranks that are kept in full; none: they are chosen.
     """
 
     limits: Limits = DEFAULT_LIMITS
@@ -38,6 +43,8 @@ class IngestOptions:
     compared: bool = True
     companions: Sequence[str] = ()
     job: str | None = None
+    detail: str = FULL
+    in_full: Sequence[int] = ()
 
     @property
     def policy(self) -> str:

@@ -8,13 +8,14 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import asdict, dataclass, replace
-from functools import cache
+from functools import cache, partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import TypeVar
 
 import pyarrow as pa
 
+from tracegraph.base.errors import InputError
 from tracegraph.base.malloc_settings import give_back_memory, reuse_dropped_columns
 from tracegraph.base.parallel import beside
 from tracegraph.base.progress import Progress
@@ -24,6 +25,7 @@ from tracegraph.ingest.causal.graph.model import Model
 from tracegraph.ingest.causal.graph.other_assumptions import find_alternatives
 from tracegraph.ingest.causal.rules import EVIDENCE
 from tracegraph.ingest.companion_runs import attach_files, now
+from tracegraph.ingest.detail import PATH
 from tracegraph.ingest.integrity_findings import Integrity
 from tracegraph.ingest.measures.measures import Measures, measure
 from tracegraph.ingest.operations.stragglers import find_stragglers
@@ -32,6 +34,7 @@ from tracegraph.ingest.ranks.agreement import agree
 from tracegraph.ingest.ranks.communication import with_communication
 from tracegraph.ingest.ranks.dask_cluster import read_on
 from tracegraph.ingest.ranks.diagnosis import diagnose_job, findings_of_files
+from tracegraph.ingest.ranks.in_full import read_in_short
 from tracegraph.ingest.ranks.job import build_job
 from tracegraph.ingest.ranks.members import find_members
 from tracegraph.ingest.ranks.rank_part import Part, build_checked, understand
@@ -102,20 +105,17 @@ def _what_if(found: "_Read") -> Mapping[str, str]:
     model, devices = found.model, [(file.rank, file.devices) for file in found.files]
     facts = cache(lambda: state_facts(found.stated, found.measures.operator, devices))
     predictor = predictor_of(model, facts)
-    told = {
-        "alternatives": json.dumps(find_alternatives(model)),
-        "what_next": json.dumps(find_what_next(model, predictor)),
-        "potential": json.dumps(find_potential(model, predictor)),
-    }
+    told = {"alternatives": json.dumps(find_alternatives(model))}
+    # The work of ranks in short stays as it is: what the others gain by working less is not what a job gains.
+    is_whole = not model.lanes.in_short.any()
+    told["what_next"] = json.dumps(find_what_next(model, predictor) if is_whole else [])
+    told["potential"] = json.dumps(find_potential(model, predictor) if is_whole else [])
     if (stragglers := find_stragglers(found.operations.to_pandas())) is not None:
         told["stragglers"] = json.dumps(stragglers)
     if not predictor.graph.counted.any():
         return {**told, "fixes": "[]"}
-    return {
-        **told,
-        "fixes": json.dumps(find_fixes(predictor)),
-        "bounds": json.dumps(find_bounds(predictor)),
-    }
+    told["fixes"] = json.dumps(find_fixes(predictor))
+    return {**told, "bounds": json.dumps(find_bounds(predictor))} if is_whole else told
 
 
 def _what_if_later(held: list["_Read"]) -> "Future[Mapping[str, str]]":
@@ -180,6 +180,8 @@ def ingest_run(
         "step_marker": options.step_marker,
         "job": options.job,
     }
+    if any(file.in_short for file in found.files):
+        manifest["in_full"] = [file.rank for file in found.files if not file.in_short]
     if options.companions:
         graph, manifest, _ = attach_files(graph, manifest, options.companions, options.limits)
     return replace(graph, late=late), manifest
@@ -215,13 +217,15 @@ class _Reading:
 
     def read(self, sources: Sequence[Source]) -> _Read:
         if len(sources) == 1:
+            if self.options.in_full:
+                raise InputError("a run of one file has no rank in short", "leave the ranks out")
             return self._one(sources[0])
         scheduler = self.options.scheduler
         read_all = read_here if scheduler is None else read_on(scheduler)
-        stages = self.stages
-        return self._joined(
-            stages.run(_READING, lambda: read_parts(sources, self.options, stages.progress, read_all))
-        )
+        read = partial(read_parts, options=self.options, progress=self.stages.progress, read_all=read_all)
+        if self.options.detail == PATH:
+            return self._joined(self.stages.run(_READING, lambda: read_in_short(sources, read, self.options)))
+        return self._joined(self.stages.run(_READING, lambda: read(sources)))
 
     def _one(self, source: Source) -> _Read:
         integrity = Integrity(source.name, self.options.limits)

@@ -196,6 +196,8 @@ class FileFacts:
         The name that a file of several ranks gives to this one.
     clock
         What it shares with all files whose CPU times are on the same clock; empty if that is not known.
+    in_short
+        Whether only its operations with other ranks are kept.
     """
 
     path: str
@@ -212,6 +214,7 @@ class FileFacts:
     device_memory: list[int | None] = field(default_factory=list)
     part: str = ""
     clock: str = ""
+    in_short: bool = False
 
     def as_source(self) -> dict[str, object]:
         """Return the file's entry in a manifest."""

@@ -59,6 +59,8 @@ ANY_OTHER = Category("", Role.OTHER, "anything else: work of its thread")
 """Stands for every category that is not declared."""
 GAP = "gap"
 """The category of rows that do not stand for an event."""
+LIBRARY_COLLECTIVE = "collective_comm"
+"""The category of operations of several ranks that are neither GPU work nor a call."""
 SPAN = "Trace"
 """The category of the profiler's own span, which is not an event."""
 
@@ -96,7 +98,7 @@ CATEGORIES = (
     Category("osrt_wait", Role.SYSTEM_WAIT, "call into the operating system in which its thread waits"),
     Category("cpu_instant_event", Role.OTHER, "moment on the CPU"),
     Category("external_correlation", Role.OTHER, "link between ids"),
-    Category("collective_comm", Role.OTHER, "collective of a library"),
+    Category(LIBRARY_COLLECTIVE, Role.OTHER, "collective of a library, or any operation of a rank in short"),
     Category("xpu_sync", Role.OTHER, "synchronisation of an XPU, read as work of its thread"),
     Category("hpu_op", Role.DEVICE_ROW, "operator of an HPU, read as work of its lane"),
     Category(

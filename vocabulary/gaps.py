@@ -27,6 +27,7 @@ WAITING_FOR_GPU = "waiting for GPU"
 WAITING_FOR_RANK = "waiting for another rank"
 WAITING_FOR_THREAD = "waiting for another thread"
 WAITING_FOR_GIL = "waiting for the GIL"
+IN_SHORT = "work of a rank in short"
 
 GAPS = (
     Gap(UNKNOWN, "no rule explains it"),
@@ -45,6 +46,7 @@ GAPS = (
     Gap(WAITING_FOR_THREAD, "a thread that another one hands over to"),
     Gap(WAITING_FOR_GIL, "a thread while another one runs Python"),
     Gap(NOT_RUNNING, "no event is open on the thread, and it was off the CPU: why is not recorded"),
+    Gap(IN_SHORT, "what a rank in short does between operations: its file says what that is"),
 )
 """All names of gaps; their order gives their codes."""
 NOT_IN_FILE = (OUTSIDE_RECORDING, UNRECORDED_GRAPH, EARLIER_WORK, LOST_WORK)

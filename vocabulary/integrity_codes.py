@@ -390,6 +390,11 @@ CODES = {
         "The file is of one rank of several: how much of a collective is waiting for others is unknown.",
         "Give the files of all ranks.",
     ),
+    "ranks_in_short": Code(
+        "info",
+        "Of these ranks only operations with other ranks are here, and how long each took to the next one.",
+        "Load one in full, from its file: `tracegraph runs load RUN --rank N`.",
+    ),
     "rank_clock_shifted": Code(
         "info",
         "All times of a rank were moved so that shared collectives end together on all ranks.",

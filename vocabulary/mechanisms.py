@@ -49,6 +49,7 @@ HAND_OVER = "hand-over"
 SERIALISED = "serialised"
 GIL_WAIT = "GIL wait"
 GIL_HOLDER = "GIL holder"
+WORK_IN_SHORT = "work in short"
 PROGRAM_ORDER = "program order"
 QUEUE_START = "queue start"
 
@@ -108,6 +109,12 @@ MECHANISMS = (
     _for_gil(SERIALISED, "all threads of a process one after the other, by choice"),
     _for_gil(GIL_WAIT, "a thread is silent while another one runs Python", own_wait=True),
     _for_gil(GIL_HOLDER, "the thread that held the GIL first; never binding"),
+    Mechanism(
+        WORK_IN_SHORT,
+        "SEQUENTIAL",
+        gaps.IN_SHORT,
+        "what a rank in short does from one of its operations to the next, all of it as one lag",
+    ),
     Mechanism(PROGRAM_ORDER, "SEQUENTIAL", gaps.UNKNOWN, "the stretch before on the same thread"),
     Mechanism(
         QUEUE_START, "SEQUENTIAL", gaps.UNKNOWN, "GPU work that nothing explains, since the window began"

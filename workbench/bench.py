@@ -281,6 +281,32 @@ class Workbench(BenchQueries):
         self.store(graph, manifest)
         return Run(self, graph.run)
 
+    def load_ranks(
+        self, ranks: Sequence[int], run: str | None = None, *, kernel_types: File | None = None
+    ) -> "Run":
+        """Store a run again, by default the newest, with more of its ranks in full; it keeps its name.
+
+        It is made of its own files, as `tracegraph runs load` does.
+
+        Raises
+        ------
+        InputError
+            There is no such run, it has one of the ranks in full or not at all, or one of its files is gone
+            or has changed.
+        StoreError
+            The database or the workspace cannot be used.
+        """
+        from tracegraph.workbench.methods.loaded_ranks import options_of, sources_of
+        from tracegraph.workbench.run import Run
+
+        kept = self.kept_run(run)
+        manifest = self.workspace.manifest(kept.name) or {}
+        policy = str(self.workspace.load_run(kept.name).nodes["Run"]["cross_thread"][0].as_py())
+        spellings = () if kernel_types is None else read_spellings(Path(kernel_types))
+        options = options_of(manifest, policy, ranks, spellings)
+        with self.storing(sources_of(manifest), kept.name, options) as stored:
+            return Run(self, stored.tables.run)
+
     def delete(self, name: str) -> None:
         """Delete a run from the database and the workspace.
 

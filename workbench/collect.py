@@ -253,6 +253,7 @@ def _details(
                 window_start_ns=int(stored["window_start_ns"]),
                 rank_offset_ns=int(row["rank_offset_ns"]),
                 rank_drift_ppb=int(row["rank_drift_ppb"]),
+                in_short=bool(row["in_short"]),
             )
             for row in files.to_dict("records")
         ),

@@ -1431,7 +1431,7 @@ class RunQueries(Asking):
         Columns:
             lane (int64): lane id, unique within the run
             rank (int64): rank of the process
-            kind (str): `thread` or `stream`
+            kind (str): `thread`, `stream`, or `in short` for what stands for one of a rank in short
             name (str): readable name
             pid (str, may be missing): process id as written in the file
             tid (str, may be missing): thread id as written in the file
@@ -3407,11 +3407,12 @@ class RunQueries(Asking):
             last (int64): how many of these it came to last
             waited_ns (int64): time in which it waited for others, overlapping waits counted once, ns
             waited_share (float64): share of the window in which it waited, 0..1
-            exposed_wait_ns (int64): how much of that it did not compute meanwhile, ns
-            exposed_transfer_ns (int64): time in which it transferred and did not compute meanwhile, ns
+            exposed_wait_ns (int64, may be missing): how much of that it did not compute meanwhile, null of a rank in short, ns
+            exposed_transfer_ns (int64, may be missing): time in which it transferred and did not compute meanwhile, null likewise, ns
             caused_ns (int64): time in which others waited for it as the last, all of them together, ns
             caused_share (float64): straggler score: share of all waiting that it caused, 0..1
             longest_ns (int64): longest wait for it, ns
+            in_short (bool): whether only its operations are here, not what it computed (`--detail path`)
 
         Raises:
             InputError: a value is not allowed, or there is no such run, step or rank.
@@ -3780,7 +3781,7 @@ class RunQueries(Asking):
         Columns:
             number (int64): number of the step
             rank (int64): rank of the process
-            length_ns (int64): length of the step on this rank, ns
+            length_ns (int64): length of the step on this rank, 0 where its steps are not here, ns
             operations (int64): number of operations of the step that it took part in
             last (int64): how many of these it came to last
             waited_ns (int64): time in which it waited for others, overlapping waits counted once, ns
@@ -4013,6 +4014,7 @@ class RunQueries(Asking):
             rank_drift_ppb (int64): added to all rows besides, for each second since then, ns
             devices (str): JSON list of device names
             versions (str): JSON object: versions that the file states
+            in_short (bool): whether only its operations with other ranks are here (`--detail path`)
 
         Raises:
             InputError: a value is not allowed, or there is no such run, step or rank.

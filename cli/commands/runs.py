@@ -5,20 +5,28 @@ from pathlib import Path
 import click
 import pandas as pd
 
+from tracegraph.base.errors import InputError
 from tracegraph.cli.command_group import CommandGroup
 from tracegraph.cli.context import Context, pass_context
 from tracegraph.cli.options import result_options, stored_runs
 from tracegraph.cli.reporters.frame import write_frame
 from tracegraph.queries.catalog import find
 from tracegraph.queries.runs import unknown_run
-from tracegraph.workbench.text.text import visible
+from tracegraph.workbench.text.text import plural, visible
 from tracegraph.workbench.text.values import as_data_text, to_the_minute
+
+
+def _rank_numbers(ctx: click.Context, option: click.Parameter, text: str) -> tuple[int, ...]:
+    words = [word.strip() for word in text.split(",")]
+    if not all(word.isascii() and word.isdigit() for word in words):
+        raise InputError(f"--rank {text} names no ranks", "write --rank 17 or --rank 17,18")
+    return tuple(dict.fromkeys(map(int, words)))
 
 
 @click.group(cls=CommandGroup, invoke_without_command=True)
 @click.pass_context
 def runs(ctx: click.Context) -> None:
-    """List, show and delete stored runs; without a command: list."""
+    """List, show and delete stored runs, and load more of their ranks; without a command: list."""
     if ctx.invoked_subcommand is None:
         ctx.invoke(list_runs)
 
@@ -70,3 +78,24 @@ def delete(context: Context, name: str) -> None:
     with context.bench() as bench:
         bench.delete(name)
     click.echo(f"deleted {visible(name)}")
+
+
+@runs.command()
+@click.argument("name", shell_complete=stored_runs)
+@click.option(
+    "--rank",
+    "ranks",
+    required=True,
+    metavar="N[,N]",
+    callback=_rank_numbers,
+    help="Ranks to take in full, separated by commas.",
+)
+@pass_context
+def load(context: Context, name: str, ranks: tuple[int, ...]) -> None:
+    """Take more ranks of the run NAME in full, from its files, which must be where they were.
+
+    For a run that `--detail path` made: of most of its ranks it has only operations with other ranks.
+    """
+    with context.bench() as bench:
+        bench.load_ranks(ranks, name)
+    click.echo(f"loaded {plural(len(ranks), 'rank')} of {visible(name)}")

@@ -44,7 +44,9 @@ def first_screen(findings: Findings) -> FirstScreen:
 def _title(findings: Findings) -> str:
     details = findings.details
     part = f", {visible(str(findings.part))}" if findings.part else ""
-    about = [plural(details.ranks, "rank"), short_ns(findings.length_ns), _trust(findings)]
+    full = sum(not source.in_short for source in details.sources)
+    ranks = plural(details.ranks, "rank") + (f" ({full:,} in full)" if 0 < full < details.ranks else "")
+    about = [ranks, short_ns(findings.length_ns), _trust(findings)]
     return f"Run {label(details.name, _NAME_CELLS)}{part}: {', '.join(about)}"
 
 

@@ -53,6 +53,12 @@ def _diagnose_ranks(job: Job, integrity: Integrity) -> None:
     beyond = [file for file in job.files if size is not None and file.rank >= size]
     message = f"files hold ranks that a job of {size} has not: {_files(beyond)}"
     integrity.add("rank_beyond_job", len(beyond), message)
+    full = [file.rank for file in job.files if not file.in_short]
+    message = (
+        f"ranks are in short: their operations, and the times between these, are here, not what they worked "
+        f"on; in full {'is' if len(full) == 1 else 'are'} {_named(full)}"
+    )
+    integrity.add("ranks_in_short", len(job.files) - len(full), message)
     strange = [file for file in job.files if file.rank in job.strangers]
     message = f"files share neither time nor operations with the others: {_files(strange)}"
     integrity.add("rank_of_other_job", len(strange), message)

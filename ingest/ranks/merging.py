@@ -13,7 +13,7 @@ from tracegraph.ingest.arrays import Flags, shifted
 from tracegraph.ingest.causal.events.callstack import CallStack
 from tracegraph.ingest.causal.events.events import NONE, Events
 from tracegraph.ingest.causal.events.lanes import Lanes
-from tracegraph.ingest.causal.events.window import find_window
+from tracegraph.ingest.causal.events.window import Window, find_window
 from tracegraph.ingest.causal.graph.allocations import Allocations
 from tracegraph.ingest.causal.launches.doubts import Doubts
 from tracegraph.ingest.causal.launches.launches import Launches
@@ -60,9 +60,22 @@ def merge_scenes(parts: Sequence[Part], at: Offsets) -> Scene:
         launches=_merge_launches(scenes, at),
         steps=_merge_steps(scenes, at),
         phases=_merge_phases(scenes, at),
-        window=find_window(events, lanes),
+        window=_window(scenes, events, lanes, at),
         doubts=tuple(one for k, scene in enumerate(scenes) for one in _merge_doubts(scene, k, at)),
     )
+
+
+def _window(scenes: Sequence[Scene], events: Events, lanes: Lanes, at: Offsets) -> Window:
+    """Find the window of events; what ranks in short do without an event of theirs counts, too."""
+    own = [
+        at.clock[k].put_right(np.array([scene.window.start, scene.window.end]))
+        for k, scene in enumerate(scenes)
+        if scene.lanes.in_short.any()
+    ]
+    if len(own) < len(scenes):
+        shown = find_window(events, lanes)
+        own.append(np.array([shown.start, shown.end]))
+    return Window(int(min(start for start, _ in own)), int(max(end for _, end in own)))
 
 
 def merge_found(found: Sequence[Found], at: Offsets) -> Found:

@@ -1,11 +1,13 @@
 """One rank, read and understood by itself: what it brings to the graph of its job."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from typing import get_origin, get_type_hints
 
+import numpy as np
 import pyarrow as pa
 
+from tracegraph.ingest.arrays import Ints
 from tracegraph.ingest.causal.events.event_arrays import read_events
 from tracegraph.ingest.causal.events.step_marks import refuse_unmarked
 from tracegraph.ingest.causal.graph.allocations import Allocations, find_allocations
@@ -14,16 +16,19 @@ from tracegraph.ingest.causal.graph.model import RankModel, build_model
 from tracegraph.ingest.causal.rules.context import Scene
 from tracegraph.ingest.causal.rules.edges import Found
 from tracegraph.ingest.causal.rules.stated import read_stated
-from tracegraph.ingest.flops.counting import WORK_COLUMNS
+from tracegraph.ingest.flops.counting import WORK_COLUMNS, CountedWork, with_work
 from tracegraph.ingest.integrity.diagnosis import diagnose
 from tracegraph.ingest.integrity_findings import Integrity
-from tracegraph.ingest.measures.measures import Measures, measure
+from tracegraph.ingest.measures.measures import COUNTER_COLUMNS, Measures, measure
 from tracegraph.ingest.options import DEFAULT_OPTIONS, IngestOptions
 from tracegraph.ingest.ranks.communication import COMMUNICATION_COLUMNS, with_communication
+from tracegraph.ingest.ranks.in_short import in_short
 from tracegraph.ingest.ranks.members import Member, find_members
 from tracegraph.ingest.sources.reading import read_ranks
 from tracegraph.ingest.sources.source import Source
+from tracegraph.ingest.text_columns import arrow_texts
 from tracegraph.ingest.trace import STATED_COLUMNS, FileFacts, TraceFile, file_facts
+from tracegraph.vocabulary.categories import LIBRARY_COLLECTIVE
 
 _STATED = (*STATED_COLUMNS, *WORK_COLUMNS, *COMMUNICATION_COLUMNS)
 
@@ -88,14 +93,17 @@ def build_checked(
     return model
 
 
-def read_all_parts(source: Source, options: IngestOptions = DEFAULT_OPTIONS) -> list[Part]:
+def read_all_parts(
+    source: Source, options: IngestOptions = DEFAULT_OPTIONS, *, in_short: bool = False
+) -> list[Part]:
     """Read a file of a job and find out all that can be known of each of its ranks alone, in their order.
 
-    That is under each policy of the options; findings are about the chosen one. InputError where the file
-    cannot be used.
+    That is under each policy of the options; findings are about the chosen one. `in_short`: only what other
+    ranks need to know of them, under the chosen policy. InputError where the file cannot be used.
     """
     ranks = read_ranks(source, Integrity(source.name, options.limits), of_job=True)
-    return [understand(trace, integrity, options) for trace, integrity in ranks]
+    understood = understand_in_short if in_short else understand
+    return [understood(trace, integrity, options) for trace, integrity in ranks]
 
 
 def understand(trace: TraceFile, integrity: Integrity, options: IngestOptions = DEFAULT_OPTIONS) -> Part:
@@ -116,3 +124,39 @@ def understand(trace: TraceFile, integrity: Integrity, options: IngestOptions = 
         integrity=integrity,
         operations=trace.operations,
     )
+
+
+def understand_in_short(
+    trace: TraceFile, integrity: Integrity, options: IngestOptions = DEFAULT_OPTIONS
+) -> Part:
+    """As `understand`, but keep only the operations with other ranks, and what lies between them as lags."""
+    model = build_checked(trace, integrity, options, of_job=True, replayed=False)
+    members = find_members(model, trace.events)
+    rows = np.unique(np.array([one.event for one in members], dtype=np.int64))
+    short = in_short(model, rows)
+    place = dict(zip(rows.tolist(), range(len(rows)), strict=True))
+    moved = [replace(one, event=place[one.event]) for one in members]
+    no = np.empty(0, dtype=np.int64)
+    file = file_facts(trace, model.clock_offset_ns, model.clock_drift_ppb)
+    return Part(
+        file=replace(file, in_short=True),
+        rank_stated=trace.rank_stated,
+        scene=short.scene,
+        found=dict.fromkeys(options.policies, short.found),
+        members=moved,
+        stated=_stated_in_short(trace, rows, moved),
+        allocations=Allocations(*(no,) * len(fields(Allocations))),
+        measures=Measures(np.full(len(rows), -1, dtype=np.int64), COUNTER_COLUMNS.empty_table()),
+        integrity=integrity,
+        operations=trace.operations,
+    )
+
+
+def _stated_in_short(trace: TraceFile, rows: Ints, members: list[Member]) -> pa.Table:
+    """Take what the file states of operations; their operators, whose work could be counted, are not here."""
+    no = np.full(len(rows), -1, dtype=np.int64)
+    stated = with_work(trace.events.take(pa.array(rows)), CountedWork(no, no, []))
+    category = arrow_texts(np.zeros(len(rows), dtype=np.int32), [LIBRARY_COLLECTIVE])
+    place = stated.schema.get_field_index("category")
+    stated = stated.set_column(place, stated.schema.field(place), category)
+    return with_communication(stated, members).select(_STATED)

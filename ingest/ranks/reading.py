@@ -168,6 +168,8 @@ def read_parts(
     options: IngestOptions = DEFAULT_OPTIONS,
     progress: Progress = silent,
     read_all: ReadAll = read_here,
+    *,
+    in_short: bool = False,
 ) -> list[Part]:
     """Read the parts of all sources in their order, as `read_all_parts` makes them.
 
@@ -178,7 +180,7 @@ def read_parts(
     """
     found: dict[int, list[Part]] = {}
     progress(_READING, 0, len(sources))
-    with closing(read_all([Task(source, options) for source in sources])) as outcomes:
+    with closing(read_all([Task(source, options, in_short) for source in sources])) as outcomes:
         for place, outcome in outcomes:
             if isinstance(outcome, Exception):
                 raise outcome

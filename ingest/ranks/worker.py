@@ -35,15 +35,19 @@ class AnyTask(Protocol[Found_co]):
 
 @dataclass(frozen=True)
 class Task:
-    """A file to read, with its limits, the policies between threads, and the marker of its steps."""
+    """A file to read, with its limits, the policies between threads, and the marker of its steps.
+
+    `in_short`: whether only what other ranks need to know of it is wanted.
+    """
 
     source: Source
     options: IngestOptions
+    in_short: bool = False
 
     def outcome(self) -> "Outcome":
         """Read the parts in the file, and return them or the exception that was raised."""
         try:
-            return read_all_parts(self.source, self.options)
+            return read_all_parts(self.source, self.options, in_short=self.in_short)
         except Exception as error:  # it is raised where the task came from
             return error
 

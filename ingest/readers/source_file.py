@@ -98,7 +98,7 @@ def open_source(path: Path, integrity: Integrity, sha256: str | None = None) -> 
     refuse_name(path)
     head, packed = _look(path)
     if head.startswith(DATABASE):
-        found = _digest(path)
+        found = digest(path)
         opened = SourceFile(path, found, None, head, packed=packed, limits=integrity.limits)
     else:
         data = read_bytes(path, integrity)
@@ -122,7 +122,8 @@ def _look(path: Path) -> tuple[bytes, bool]:
         return b"", False  # `read_bytes` says what is wrong with it
 
 
-def _digest(path: Path) -> str:
+def digest(path: Path) -> str:
+    """Compute the SHA-256 of a file, as hex digits, without holding the file in memory."""
     found = hashlib.sha256()
     with path.open("rb") as file:
         while piece := file.read(_PIECE):

@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from tracegraph.ingest.arrays import Flags, Ints
+from tracegraph.ingest.causal.events.events import NONE
 from tracegraph.ingest.causal.graph.meetings import Meetings
 from tracegraph.ingest.causal.graph.segments import WORK
 from tracegraph.ingest.causal.graph.solution import Solution
@@ -24,7 +25,8 @@ from tracegraph.vocabulary.evidence import EVIDENCE
 class MemberTimes:
     """Times of each member of `Meetings`, ns; see the properties of `MEMBER_OF` in the schema.
 
-    Time in which operations of one rank overlap counts as exposed once.
+    Time in which operations of one rank overlap counts as exposed once. Of a rank in short it is not known,
+    `NONE`: what it computed is not here.
     """
 
     waited: Ints
@@ -46,12 +48,17 @@ def member_times(model: Solution, meetings: Meetings) -> MemberTimes:
     group = rank * 2 + model.events.on_thread[meetings.event]
     computing = _computing(model, meetings)
     waits, transfers = (_once(rank, *stretch) for stretch in ((arrival, since), (since, until)))
+    in_short = model.lanes.in_short[model.events.lane[meetings.event]]
+    exposed = [
+        np.where(in_short, NONE, stretch[1] - stretch[0] - covered(Spans(group, *stretch), computing))
+        for stretch in (waits, transfers)
+    ]
     return MemberTimes(
         waited=since - arrival,
         waited_once=waits[1] - waits[0],
         transfer=until - since,
-        exposed_wait=waits[1] - waits[0] - covered(Spans(group, *waits), computing),
-        exposed_transfer=transfers[1] - transfers[0] - covered(Spans(group, *transfers), computing),
+        exposed_wait=exposed[0],
+        exposed_transfer=exposed[1],
     )
 
 
@@ -133,8 +140,8 @@ def member_of(model: Solution, meetings: Meetings, event_ids: Ints, collective_i
         "waited_ns": times.waited,
         "waited_once_ns": times.waited_once,
         "transfer_ns": times.transfer,
-        "exposed_wait_ns": times.exposed_wait,
-        "exposed_transfer_ns": times.exposed_transfer,
+        "exposed_wait_ns": nullable(times.exposed_wait),
+        "exposed_transfer_ns": nullable(times.exposed_transfer),
     }
     known = next(kind for kind in schema.RELATIONSHIPS if kind.type == "MEMBER_OF")
     return make_table(columns, known.properties, len(meetings.event))

@@ -43,6 +43,7 @@ def trace_nodes(files: Sequence[FileFacts], ids: Ints, common: Columns) -> pa.Ta
         "devices": [json.dumps(one.devices) for one in files],
         "device_memory": [json.dumps(one.device_memory, separators=(",", ":")) for one in files],
         "versions": [json.dumps(one.versions) for one in files],
+        "in_short": [one.in_short for one in files],
     }
     return make_table(columns, node_labels.TRACE.properties, len(files))
 

@@ -2,7 +2,7 @@
 // @param run STRING name of the run
 // @column lane INTEGER lane id, unique within the run
 // @column rank INTEGER rank of the process
-// @column kind STRING `thread` or `stream`
+// @column kind STRING `thread`, `stream`, or `in short` for what stands for one of a rank in short
 // @column name STRING readable name
 // @column pid STRING? process id as written in the file
 // @column tid STRING? thread id as written in the file

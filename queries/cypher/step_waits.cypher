@@ -2,7 +2,7 @@
 // @param run STRING name of the run
 // @column number INTEGER number of the step
 // @column rank INTEGER rank of the process
-// @column length_ns INTEGER length of the step on this rank, ns
+// @column length_ns INTEGER length of the step on this rank, 0 where its steps are not here, ns
 // @column operations INTEGER number of operations of the step that it took part in
 // @column last INTEGER how many of these it came to last
 // @column waited_ns INTEGER time in which it waited for others, overlapping waits counted once, ns

@@ -9,6 +9,7 @@
 // @column rank_drift_ppb INTEGER added to all rows besides, for each second since then, ns
 // @column devices STRING JSON list of device names
 // @column versions STRING JSON object: versions that the file states
+// @column in_short BOOLEAN whether only its operations with other ranks are here (`--detail path`)
 // Order: rank.
 // Empty when: there is no such run.
 // Index: needs none.
@@ -17,5 +18,6 @@ MATCH (t:Trace {run: $run})
 RETURN t.rank AS rank, t.file AS file, t.sha256 AS sha256, coalesce(t.clock_offset_ns, 0) AS clock_offset_ns,
   coalesce(t.clock_drift_ppb, 0) AS clock_drift_ppb,
   coalesce(t.rank_offset_ns, 0) AS rank_offset_ns, coalesce(t.rank_drift_ppb, 0) AS rank_drift_ppb,
-  coalesce(t.devices, '[]') AS devices, coalesce(t.versions, '{}') AS versions
+  coalesce(t.devices, '[]') AS devices, coalesce(t.versions, '{}') AS versions,
+  coalesce(t.in_short, false) AS in_short
 ORDER BY rank

@@ -40,7 +40,7 @@ def late_causes(
 
     A rank that made others wait is late by what it has more of than the middle rank, but by no more than is
     on the path. Steps are left out, as their own time is what nobody recorded, and so are the collectives,
-    and the time before a rank's recording begins.
+    and the time before a rank's recording begins. Ranks in short are left out, too: what they do is not here.
 
     Parameters
     ----------
@@ -55,14 +55,20 @@ def late_causes(
         `LATE_COLUMNS`, the largest `late_ns` first.
     """
     columns = [column.name for column in LATE_COLUMNS]
+    in_full = waits.loc[~waits["in_short"], "rank"]
     on_path = _on_path(frames)
     rows = on_path.groupby(["rank", *_KEYS], as_index=False).agg(on_path_ns=("own_ns", "sum"))
     every = pd.concat([work, gaps.assign(category=GAP)])
-    own = _plain(every).groupby(["rank", *_KEYS])["duration_ns"].sum().reset_index()
+    own = (
+        _plain(every[every["rank"].isin(in_full)])
+        .groupby(["rank", *_KEYS])["duration_ns"]
+        .sum()
+        .reset_index()
+    )
     rows = rows.merge(own, how="left", on=["rank", *_KEYS]).fillna({"duration_ns": 0})
-    rows = rows.merge(_middle(own, len(waits)), how="left", on=_KEYS).fillna({"middle_ns": 0})
+    rows = rows.merge(_middle(own, len(in_full)), how="left", on=_KEYS).fillna({"middle_ns": 0})
     rows["late_ns"] = (rows["duration_ns"] - rows["middle_ns"]).clip(upper=rows["on_path_ns"])
-    late = waits.loc[waits["caused_ns"] > 0, "rank"]
+    late = in_full[waits["caused_ns"] > 0]
     told = _plain(work.loc[work["is_collective"]])["name"]
     listed = rows["rank"].isin(late) & (rows["late_ns"] > 0)
     markers = {STEP_PREFIX, *steps["marker"]}

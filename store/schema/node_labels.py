@@ -7,6 +7,7 @@ from tracegraph.vocabulary.categories import GAP
 from tracegraph.vocabulary.evidence import EVIDENCE
 from tracegraph.vocabulary.iterations import DECODE, IDLE, ITERATION, MIXED, PREFILL
 from tracegraph.vocabulary.kernel_types import COMMUNICATION, COMPUTATION, KERNEL_TYPES
+from tracegraph.vocabulary.lane_kinds import LANE_KINDS
 from tracegraph.vocabulary.phases import PHASE_NAMES
 
 CROSS_THREAD_POLICIES = ("evidence", "serialise", "none")
@@ -98,16 +99,21 @@ TRACE = NodeLabel(
         text("devices", "JSON list of device names"),
         text("device_memory", "JSON list: bytes of memory of each device by its index, null where not known"),
         text("versions", "JSON object: versions that the file states"),
+        Property(
+            "in_short",
+            "BOOLEAN",
+            "whether only its operations with other ranks are here, as `--detail path` keeps most ranks",
+        ),
     ),
 )
 LANE_NODE = NodeLabel(
     "Lane",
-    "A CPU thread or a GPU stream.",
+    "A CPU thread or a GPU stream, or what stands for one of a rank in short.",
     (
         RUN_KEY,
         LANE,
         RANK,
-        text("kind", "`thread` or `stream`"),
+        text("kind", _one_of(LANE_KINDS)),
         text("name", "readable name"),
         text("pid", "process id as written in the file"),
         text("tid", "thread id as written in the file"),

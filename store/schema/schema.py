@@ -83,8 +83,14 @@ RELATIONSHIPS = (
             time("waited_ns", "how long it then waited for the last one"),
             time("waited_once_ns", "the same without what another operation of the rank waits meanwhile"),
             time("transfer_ns", "from when the last one came until this rank left"),
-            time("exposed_wait_ns", "how much of the wait, once, no computing of the rank covers"),
-            time("exposed_transfer_ns", "how much of the transfer, once, no computing of the rank covers"),
+            time(
+                "exposed_wait_ns",
+                "how much of the wait, once, no computing of the rank covers; null in short",
+            ),
+            time(
+                "exposed_transfer_ns",
+                "how much of the transfer, once, no computing of the rank covers; null in short",
+            ),
         ),
     ),
     RelationshipType(

@@ -74,9 +74,9 @@ CREATE
 
 CASES = {
     "rank_waits": """
-        rank operations last waited_ns waited_share exposed_wait_ns caused_ns caused_share longest_ns
-        0 2 1 40 0.25 40 60 0.6 60
-        1 2 1 60 0.375 50 40 0.4 42""",
+        rank operations last waited_ns waited_share exposed_wait_ns caused_ns caused_share longest_ns in_short
+        0 2 1 40 0.25 40 60 0.6 60 False
+        1 2 1 60 0.375 50 40 0.4 42 False""",
     "rank_waits start_ns=150 end_ns=160": """
         rank operations exposed_transfer_ns
         1 1 0

@@ -16,7 +16,7 @@ FRAMES = pd.DataFrame(
     columns=FRAME,
 )
 """The path, all of it on rank 0."""
-WAITS = pd.DataFrame({"rank": [0, 1, 2], "caused_ns": [90, 0, 0]})
+WAITS = pd.DataFrame({"rank": [0, 1, 2], "caused_ns": [90, 0, 0], "in_short": False})
 WORK = pd.DataFrame(
     [(0, "load at 0x1", "cpu_op", False, 70), (1, "load at 0x2", "cpu_op", False, 30)],
     columns=["rank", "name", "category", "is_collective", "duration_ns"],
@@ -45,3 +45,11 @@ def test_a_rank_is_late_by_what_the_middle_rank_has_less_of_gaps_too() -> None:
 
 def test_a_rank_that_nobody_waited_for_is_not_late() -> None:
     assert late_causes({}, WAITS.assign(caused_ns=0), WORK, GAPS, FRAMES, STEPS).empty
+
+
+def test_ranks_in_short_are_neither_compared_nor_late() -> None:
+    """Without rank 2 the middle one is the one with less; rank 0, if it is in short, has no cause."""
+    waits = pd.DataFrame({"rank": [0, 1, 2], "caused_ns": [90, 0, 0], "in_short": [False, False, True]})
+    rows = late_causes({}, waits, WORK, GAPS, FRAMES, STEPS)
+    assert dict(zip(rows["name"], rows["middle_ns"], strict=True))["unknown"] == 45
+    assert late_causes({}, waits.assign(in_short=[True, False, False]), WORK, GAPS, FRAMES, STEPS).empty

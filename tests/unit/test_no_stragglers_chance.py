@@ -1,5 +1,7 @@
 """Ranks that are alike: steps in which all events of a name are slow together are no straggler."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 
@@ -9,10 +11,10 @@ from tracegraph.ingest.what_if.changes.between_ranks import late_factors
 RANKS, NAMES, EVENTS = 4, 10, 20
 
 
-def job(steps: int, late: float = 0.0, seed: int = 0) -> pd.DataFrame:
+def job(steps: int, late: float = 0.0, seed: int = 0, ranks: int = RANKS) -> pd.DataFrame:
     """Host work whose steps scatter by 5 % and whose events hardly do; rank 1 takes `late` longer."""
     random = np.random.default_rng(seed)
-    shape = (RANKS, NAMES, steps, EVENTS)
+    shape = (ranks, NAMES, steps, EVENTS)
     rank, name, step, _ = (place.ravel() for place in np.indices(shape))
     pace = np.broadcast_to(1 + random.normal(0, 0.05, shape[:3])[..., None], shape).ravel()
     work = 10_000 * pace * (1 + random.normal(0, 0.01, pace.size)) * (1 + late * (rank == 1))
@@ -36,3 +38,13 @@ def test_what_is_outside_of_steps_is_no_step() -> None:
     outside = inside[inside["step"] == 0].assign(step=NONE, name=99)
     factors = late_factors(pd.concat([inside, outside], ignore_index=True)).unstack("rank")
     assert factors.loc[range(NAMES), 1].lt(0.75).all()
+
+
+def test_hundreds_of_ranks_are_compared_without_a_warning_of_pandas() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        factors = late_factors(job(3, late=0.5, ranks=201))
+    late = factors[factors < 1]
+    assert set(late.index.get_level_values("rank")) == {1}
+    assert len(late) == NAMES
+    assert factors.index.names == ["name", "rank"]

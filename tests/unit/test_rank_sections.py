@@ -16,7 +16,10 @@ from tracegraph.workbench.findings.recommendations import recommend
 from tracegraph.workbench.sections.blocks import Facts, Table, Words
 from tracegraph.workbench.sections.section import all_sections
 
-WAITS = ((1, 10, 8, 5, 0.1, 5, 50, 600, 0.75, 90), (0, 10, 2, 200, 0.1, 150, 60, 200, 0.25, 40))
+WAITS = (
+    (1, 10, 8, 5, 0.1, 5, 50, 600, 0.75, 90, False),
+    (0, 10, 2, 200, 0.1, 150, 60, 200, 0.25, 40, False),
+)
 LATE = (
     (1, "load\x1b[31m", "python_function", "train.py(3): step", 900, 100, 900, 800),
     (1, "waiting for GPU", "gap", None, 90, 0, 90, 90),
@@ -99,7 +102,7 @@ def test_who_is_waited_for_much_is_recommended_to_look_at() -> None:
 
 
 def test_ranks_that_share_nothing_say_so() -> None:
-    alone = [(rank, 0, 0, 0, 0.0, 0, 0, 0, 0.0, 0) for rank in range(2)]
+    alone = [(rank, 0, 0, 0, 0.0, 0, 0, 0, 0.0, 0, False) for rank in range(2)]
     (block,) = all_sections()["ranks"].content(findings(waits=alone))
     assert isinstance(block, Words)
     assert block.text == "the files share no operation: when one rank waited for another is unknown"
@@ -114,3 +117,18 @@ def test_the_tables(name: str, rows: int) -> None:
         assert tables[0].frame[["rank", "path_share"]].to_numpy().tolist() == [[0, 0.0], [1, 1.0]]
         by_step = tables[-1].frame[["number", "rank", "caused_ns", "length_ns"]]
         assert by_step.to_numpy().tolist() == [[1, 1, 300, 100], [2, 0, 20, 100]]
+
+
+def test_which_ranks_are_in_full_is_said_first() -> None:
+    """Of one in short nobody knows why it is late, nor what it computes while it waits."""
+    short = (2, 10, 8, 5, 0.1, None, None, 600, 0.75, 90, True)
+    blocks = all_sections()["ranks"].content(findings(waits=(short, *WAITS), ranks=3, on_rank=2))
+    detail, known = (block.facts for block in blocks if isinstance(block, Facts))
+    assert [fact.word for fact in detail] == ["in full"]
+    assert detail[0].text.startswith("ranks 0, 1: what is said of work")
+    assert "Of the other 1 rank only" in detail[0].text
+    late = next(fact.text for fact in known if fact.word == "late by")
+    assert late.startswith("not known, since rank 2 is in short: `tracegraph runs load")
+    assert late.endswith("--rank 2` loads one")
+    told = next(fact.text for fact in known if fact.word == "communication")
+    assert told.endswith("(mean of the ranks in full)")

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from written_traces import WrittenTrace, written_traces
 
-from tracegraph.vocabulary.mechanisms import MECHANISMS
+from tracegraph.vocabulary.mechanisms import MECHANISMS, WORK_IN_SHORT
 
 TRACES = list(written_traces(Path(__file__).parents[2] / "docs" / "rules.md"))
 
@@ -18,4 +18,5 @@ def test_a_trace_gives_what_is_written(trace: WrittenTrace) -> None:
 
 def test_every_rule_has_a_trace_that_shows_it() -> None:
     shown = {trace.section for trace in TRACES if any(f": {trace.section}," in line for line in trace.stated)}
-    assert {mechanism.name for mechanism in MECHANISMS} - shown == set()
+    # What needs several files cannot be shown by one trace: test_ranks_in_short shows it.
+    assert {mechanism.name for mechanism in MECHANISMS} - shown == {WORK_IN_SHORT}

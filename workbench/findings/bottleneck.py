@@ -38,6 +38,7 @@ OF_GAP: Mapping[str, Bottleneck] = {
     gaps.LOST_WORK: "unknown",
     gaps.CPU_TURN: "turns",
     gaps.NOT_RUNNING: "unrecorded",
+    gaps.IN_SHORT: "unknown",
     gaps.LAUNCH_LATENCY: "launch",
     gaps.STREAM_QUEUE: "gpu",
     gaps.WAITING_FOR_GPU: "synchronisation",

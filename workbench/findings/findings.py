@@ -12,7 +12,7 @@ from tracegraph.queries.run_part import RunPart
 from tracegraph.queries.shapes.peak.job import NOTHING_SAID, Job
 from tracegraph.queries.shapes.rows import job_steps, sum_by
 from tracegraph.queries.shapes.unclear_time import unclear_parts
-from tracegraph.vocabulary.gaps import NOT_IN_FILE, OUTSIDE_RECORDING, UNKNOWN
+from tracegraph.vocabulary.gaps import IN_SHORT, NOT_IN_FILE, OUTSIDE_RECORDING, UNKNOWN
 from tracegraph.workbench.findings.step_summary import StepSummary, summarise_steps
 
 PATH_COLUMNS = (
@@ -42,7 +42,8 @@ class Source:
     """One file of the run.
 
     Added to its GPU rows: `clock_offset_ns` at `window_start_ns`, and each second `clock_drift_ppb` ns more.
-    Then added to all of them, in the same way, to bring them on the first rank's clock: `rank_*`.
+    Then added to all of them, in the same way, to bring them on the first rank's clock: `rank_*`. `in_short`:
+    whether only its operations with other ranks are in the run.
     """
 
     file: str
@@ -53,6 +54,7 @@ class Source:
     window_start_ns: int = 0
     rank_offset_ns: int = 0
     rank_drift_ppb: int = 0
+    in_short: bool = False
 
 
 @dataclass(frozen=True)
@@ -212,7 +214,7 @@ class Findings:
 
     @cached_property
     def unseen(self) -> Mapping[str, float]:
-        """Share of the length, by the reason, of what the file holds no work or no reason of; largest first.
+        """Share of the length, by the reason, of what the run holds no work or no reason of; largest first.
 
         Each moment is in one part: time outside a rank's recording is both unrecorded and without a call.
         """
@@ -221,6 +223,7 @@ class Findings:
             "inside annotations whose code was not recorded": self.untraced_share,
             "with no call open": self.untraced_cpu_share - self.unrecorded.get(OUTSIDE_RECORDING, 0.0),
             "without an explanation": self.unknown_share,
+            IN_SHORT: self.share(self.by_gap_ns.get(IN_SHORT, 0)),
         }
         return _largest_first(found)
 

@@ -40,7 +40,7 @@ class Straggler:
     `longest_ns`: the longest single wait. `last`: how many of the `operations` it came last to. `on_path`:
     the share of the critical path on this rank. `steps_led`: steps in which it caused most of the waiting.
     `causes`: what made it late, the largest first. `phase`: in which most of that is, None if no phase takes
-    so much longer than on the middle rank.
+    so much longer than on the middle rank. `in_short`: whether what it worked on is not here.
     """
 
     rank: int
@@ -53,6 +53,7 @@ class Straggler:
     steps_led: int
     causes: Sequence[Cause]
     phase: str | None
+    in_short: bool = False
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ class Ranks:
 
     `path_rank` holds `path_share` of the critical path, more than any other rank. `steps`: number of those in
     which any rank waited. `waited_share`, `transfer_share`: exposed communication as shares of the window, in
-    the mean over the ranks.
+    the mean over the ranks in full. `in_full`, `in_short`: which these are, and how many others there are.
     """
 
     stragglers: Sequence[Straggler]
@@ -70,6 +71,8 @@ class Ranks:
     steps: int
     waited_share: float
     transfer_share: float
+    in_full: Sequence[int]
+    in_short: int
 
 
 def compare_ranks(findings: Findings) -> Ranks | None:
@@ -88,6 +91,8 @@ def compare_ranks(findings: Findings) -> Ranks | None:
         steps=len(led),
         waited_share=findings.share(float(waits["exposed_wait_ns"].mean())),
         transfer_share=findings.share(float(waits["exposed_transfer_ns"].mean())),
+        in_full=sorted(waits.loc[~waits["in_short"], "rank"].tolist()),
+        in_short=int(waits["in_short"].sum()),
     )
 
 
@@ -109,6 +114,7 @@ def _straggler(
         steps_led=int(led.eq(rank).sum()),
         causes=[cause for cause in causes if cause.late_ns >= least][:_MOST_CAUSES],
         phase=_late_phase(findings, rank, _PART_IN_PHASE * waited),
+        in_short=bool(row["in_short"]),
     )
 
 

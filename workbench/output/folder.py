@@ -124,9 +124,13 @@ def _earlier_files(folder: Path) -> list[str]:
 
 
 def _overlays(findings: Findings) -> dict[str, Callable[[BinaryIO], object]]:
-    """Make an overlay of each file of the run: the rank with most of the path first, the others by number."""
+    """Make an overlay of each file of the run: the rank with most of the path first, the others by number.
+
+    A rank in short has none: what of its file the path runs through is not known.
+    """
     on_path = sum_by(findings.path, "rank")
-    sources = sorted(findings.details.sources, key=lambda one: (-on_path.get(str(one.rank), 0), one.rank))
+    full = [source for source in findings.details.sources if not source.in_short]
+    sources = sorted(full, key=lambda one: (-on_path.get(str(one.rank), 0), one.rank))
     names = ("overlay.json.gz", *(f"overlay_rank{source.rank}.json.gz" for source in sources[1:]))
     return {name: partial(write_overlay, findings, one) for name, one in zip(names, sources, strict=True)}
 

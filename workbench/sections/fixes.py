@@ -30,7 +30,7 @@ _METHOD = (
 
 
 def _content(findings: Findings) -> Sequence[Block]:
-    if findings.part or not findings.bounds:  # runs of an earlier version lack bounds and fixes
+    if findings.part or not (findings.bounds or findings.fixes):  # runs of an earlier version lack both
         return []
     if not findings.fixes:
         return [Words(NOTHING)]

@@ -86,6 +86,10 @@ WORDS = {
     ),
     "product": "An operator that matrix or tensor cores can do: a matrix product, a convolution, attention.",
     "rank": "One process of a job; as a rule it has a trace file of its own.",
+    "rank in full": "A rank all of whose events are in the graph, as opposed to a rank in short.",
+    "rank in short": (
+        "A rank of which `--detail path` keeps only its operations with other ranks and the times between."
+    ),
     "recomputation": (
         "Forward work that a backward pass runs once more, since its results were not kept (checkpointing)."
     ),

@@ -1,9 +1,11 @@
 """The ranks of a run in short: which one sets the pace, whom the others wait for, and why it is late."""
 
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 
 from tracegraph.base.units import short_ns
 from tracegraph.vocabulary.categories import GAP
+from tracegraph.vocabulary.gaps import IN_SHORT
 from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.findings.stragglers import Cause, Ranks, Straggler, compare_ranks
 from tracegraph.workbench.sections.blocks import Block, Fact, Facts, Words
@@ -11,11 +13,12 @@ from tracegraph.workbench.sections.section import TIME, Parameters, Scope, Secti
 from tracegraph.workbench.text.names import readable
 from tracegraph.workbench.text.text import format_share, label, plural
 
-_SHARED, _MOST_STRAGGLERS, _MOST_NAMES, _NAME_CELLS = 0.2, 2, 2, 60
+_SHARED, _MOST_STRAGGLERS, _MOST_NAMES, _NAME_CELLS, _MOST_RANKS = 0.2, 2, 2, 60, 12
 """Limits of what is said about late ranks.
 
 A second late rank is mentioned from `_SHARED` of all waiting on; at most `_MOST_STRAGGLERS` ranks are, with
-`_MOST_NAMES` names for each cause and `_NAME_CELLS` cells for each name.
+`_MOST_NAMES` names for each cause and `_NAME_CELLS` cells for each name. Of the ranks in full, `_MOST_RANKS`
+are listed.
 """
 
 
@@ -26,26 +29,47 @@ def _content(findings: Findings) -> Sequence[Block]:
     if ranks is None:
         return [Words("the files share no operation: when one rank waited for another is unknown", "warning")]
     steps = 1 if findings.part else findings.steps["number"].nunique()
-    return [Facts(list(_facts(ranks, steps)))]
+    run = findings.details.name
+    detail = [Facts([Fact("in full", _detail(ranks, run))])] if ranks.in_short else []
+    return [*detail, Facts(list(_facts(ranks, steps, run)))]
 
 
-def _facts(ranks: Ranks, steps: int) -> Iterator[Fact]:
+def _facts(ranks: Ranks, steps: int, run: str) -> Iterator[Fact]:
     yield Fact("pace", f"{format_share(ranks.path_share)} of the critical path is on rank {ranks.path_rank}")
     listed = [one for place, one in enumerate(ranks.stragglers) if not place or one.share >= _SHARED][
         :_MOST_STRAGGLERS
     ]
     for one in listed:
         yield Fact("waited for", _waited(one))
-        yield Fact("late by", _why(one, steps))
+        yield Fact("late by", _in_short(one, run) if one.in_short else _why(one, steps))
     if listed and ranks.steps > 1:
         yield Fact("steadiness", _steadiness(ranks, listed[0]))
     if not listed:
         yield Fact("waited for", "no rank waited for another one")
     exposed = (
         f"{format_share(ranks.waited_share)} of the time waiting for others, "
-        f"{format_share(ranks.transfer_share)} transferring, with nothing else to compute (mean of the ranks)"
+        f"{format_share(ranks.transfer_share)} transferring, with nothing else to compute (mean of the ranks"
+        + (" in full)" if ranks.in_short else ")")
     )
     yield Fact("communication", exposed)
+
+
+def _detail(ranks: Ranks, run: str) -> str:
+    listed = ", ".join(map(str, ranks.in_full[:_MOST_RANKS]))
+    more = f" and {len(ranks.in_full) - _MOST_RANKS} more" if len(ranks.in_full) > _MOST_RANKS else ""
+    return (
+        f"ranks {listed}{more}: what is said of work, GPUs, steps and code is of these. Of the other "
+        f"{plural(ranks.in_short, 'rank')} only operations with others are here; the gap {IN_SHORT!r} is "
+        f"all that they did between them: {_load(run, 'N')}"
+    )
+
+
+def _in_short(one: Straggler, run: str) -> str:
+    return f"not known, since rank {one.rank} is in short: {_load(run, one.rank)}"
+
+
+def _load(run: str, rank: object) -> str:
+    return f"`tracegraph runs load {shlex.quote(run)} --rank {rank}` loads one"
 
 
 def _waited(one: Straggler) -> str:

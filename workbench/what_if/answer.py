@@ -33,7 +33,7 @@ from tracegraph.workbench.text.text import format_ns, format_times
 from tracegraph.workbench.what_if.answer_words import ns_per_event
 from tracegraph.workbench.what_if.assumptions import ASSUMPTIONS, NO_STRAGGLERS, assume
 from tracegraph.workbench.what_if.defaults import AUTO, NO_CORRECTION
-from tracegraph.workbench.what_if.notes import notes_of_handed, notes_of_ranks
+from tracegraph.workbench.what_if.notes import notes_of_detail, notes_of_handed, notes_of_ranks
 from tracegraph.workbench.what_if.predicted_trace import write_predicted
 from tracegraph.workbench.what_if.selection import Matched, named_work, select, select_with_waits
 from tracegraph.workbench.what_if.selector import parse_selector
@@ -208,6 +208,7 @@ def answer(graph: ReplayGraph, run: str, question: Question) -> WhatIf:
     predictor = Predictor(graph, span, _overhead(graph, question.overhead))
     least = _without_chance(graph, question)
     notes = (*notes_of_ranks(predictor, change), *notes_of_handed(graph, handed & span.inside))
+    notes += tuple(notes_of_detail(graph))
     notes += () if least is None else (MAY_BE_CHANCE,)
     return WhatIf(run, question, graph, span, change, matched, predictor.predict(change, least), notes)
 

@@ -33,3 +33,13 @@ def notes_of_ranks(predictor: Predictor, change: Change) -> Iterator[str]:
             f"makes it late stays: --no-stragglers, where no rank's host work is late, gains "
             f"{format_ns(even.gain_ns)}"
         )
+
+
+def notes_of_detail(graph: ReplayGraph) -> Iterator[str]:
+    """Say that what ranks in short work on stays as it is."""
+    count = len(np.unique(graph.lanes.rank[graph.lanes.in_short]))
+    if count:
+        yield (
+            f"{count} ranks are in short: what they work on stays as recorded, so that a change of what all "
+            "ranks do gains more than this says; `tracegraph runs load` takes ranks in full"
+        )

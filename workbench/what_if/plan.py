@@ -8,7 +8,7 @@ from tracegraph.base.errors import InputError
 from tracegraph.ingest.what_if.changes.change import Change, join_changes, whole_window
 from tracegraph.ingest.what_if.fixes.fix import Candidate, Fix, Scene
 from tracegraph.ingest.what_if.fixes.fix_rows import command_of
-from tracegraph.ingest.what_if.fixes.registry import FIXES
+from tracegraph.ingest.what_if.fixes.registry import fixes_of
 from tracegraph.ingest.what_if.graph.graph import ReplayGraph
 from tracegraph.ingest.what_if.graph.overhead import estimate_overhead
 from tracegraph.ingest.what_if.predictions.predict import Predictor
@@ -96,7 +96,8 @@ def make_plan(graph: ReplayGraph, run: str, fixes: int = FIXES_WANTED) -> Plan:
         if best is None or best.gain_ns - before < _LEAST * predictor.base_ns:
             break
         steps.append(best)
-    floors = find_bounds(predictor)["floors"]
+    # Nobody knows how busy a rank in short is.
+    floors = [] if graph.lanes.in_short.any() else find_bounds(predictor)["floors"]
     assert isinstance(floors, list)
     together = search.together() if fixes > 1 else []
     ended = len(steps) < fixes
@@ -112,7 +113,7 @@ class _Search:
         self._gains: dict[tuple[int, ...], int] = {}
         scene = Scene(predictor.graph, predictor.unchanged().on_path)
         places: list[tuple[int, Fix, Candidate]] = []
-        for fix in FIXES:
+        for fix in fixes_of(predictor.graph):
             found = [(predictor.gain(one.change).gain_ns, -len(one.options), one) for one in fix.find(scene)]
             if found:
                 gain, _, one = max(found, key=lambda place: place[:2])

@@ -10,6 +10,7 @@ from tracegraph.ingest.causal.events.events import NONE, Events, marks_step
 from tracegraph.ingest.text_columns import TextColumn
 from tracegraph.ingest.trace import TraceFile
 from tracegraph.vocabulary.categories import Role
+from tracegraph.vocabulary.lane_kinds import IN_SHORT, STREAM, THREAD
 
 
 @dataclass(frozen=True)
@@ -26,8 +27,13 @@ class Lanes:
 
     @property
     def is_thread(self) -> Flags:
-        """Whether each lane is a CPU thread."""
-        return (self.frame["kind"] == "thread").to_numpy()
+        """Whether each lane is a CPU thread, or of a rank in short: its segments tile the window."""
+        return (self.frame["kind"] != STREAM).to_numpy()
+
+    @property
+    def in_short(self) -> Flags:
+        """Whether each lane is of a rank in short."""
+        return (self.frame["kind"] == IN_SHORT).to_numpy()
 
     @property
     def process(self) -> Ints:
@@ -93,10 +99,10 @@ def describe_lanes(trace: TraceFile, events: Events, keys: list[tuple[bool, str,
             name = f"GPU {first} stream {second}"
         else:
             name = trace.thread_names.get((first, second)) or f"thread {second}"
-        rows.append(("stream" if on_gpu else "thread", name, first, second))
+        rows.append((STREAM if on_gpu else THREAD, name, first, second))
     frame = pd.DataFrame(rows, columns=["kind", "name", "pid", "tid"])
     frame.insert(0, "rank", trace.rank)
-    on_stream = frame["kind"] == "stream"
+    on_stream = frame["kind"] == STREAM
     for column, source in (("device", "pid"), ("stream", "tid")):
         is_number = on_stream & frame[source].str.fullmatch(r"-?[0-9]{1,18}")
         frame[column] = pd.to_numeric(frame[source].where(is_number)).astype("Int64")

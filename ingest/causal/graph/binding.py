@@ -10,7 +10,7 @@ from tracegraph.ingest.causal.events.lane_times import Keys
 from tracegraph.ingest.causal.events.lanes import Lanes
 from tracegraph.ingest.causal.events.window import Window
 from tracegraph.ingest.causal.graph.dependencies import Candidates, Dependencies, choose
-from tracegraph.ingest.causal.graph.segments import WAIT, WORK, Segments
+from tracegraph.ingest.causal.graph.segments import WAIT, Segments
 from tracegraph.ingest.causal.rules.edges import Edges
 from tracegraph.vocabulary.mechanisms import CODE, PROGRAM_ORDER, QUEUE_START, STREAM_ORDER
 
@@ -127,9 +127,9 @@ def find_sink(segments: Segments, window: Window, lanes: Lanes) -> int:
     Work of no length is chosen only before gaps: a change may have left nothing of what ended the window.
     """
     ends = np.flatnonzero(segments.end == window.end)
-    matters, lane, kind = lanes.matters[segments.lane[ends]], segments.lane[ends], segments.kind[ends]
+    matters, lane, works = lanes.matters[segments.lane[ends]], segments.lane[ends], segments.works[ends]
     lasts = segments.start[ends] < window.end
-    rank = np.select([lasts & (kind == WORK), lasts & (kind == WAIT), kind == WORK], [0, 1, 2], 3)
+    rank = np.select([lasts & works, lasts & (segments.kind[ends] == WAIT), works], [0, 1, 2], 3)
     return int(ends[np.lexsort((lane, ~lasts, rank, ~matters))[0]])
 
 

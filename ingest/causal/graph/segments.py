@@ -11,11 +11,11 @@ from tracegraph.ingest.causal.events.lane_times import Keys
 from tracegraph.ingest.causal.events.lanes import Lanes
 from tracegraph.ingest.causal.events.window import Window
 from tracegraph.ingest.causal.rules.edges import GAP_OF_MECHANISM, GAP_OF_STRETCH, Edges, Waits
-from tracegraph.vocabulary.gaps import GAP_CODE, OUTSIDE_RECORDING, UNTRACED_CPU
+from tracegraph.vocabulary.gaps import GAP_CODE, IN_SHORT, OUTSIDE_RECORDING, UNTRACED_CPU
 
 WORK, WAIT, GAP = 0, 1, 2
 """Positions in `SEGMENT_KINDS`."""
-_UNTRACED = GAP_CODE[UNTRACED_CPU]
+_UNTRACED, _IN_SHORT = GAP_CODE[UNTRACED_CPU], GAP_CODE[IN_SHORT]
 
 
 @dataclass(frozen=True)
@@ -51,6 +51,12 @@ class Segments:
 
     def __len__(self) -> int:
         return len(self.start)
+
+    @property
+    def works(self) -> Flags:
+        """Whether each is work: of an event, or of a rank in short, whose events are not here."""
+        works: Flags = (self.kind == WORK) | (self.kind == GAP) & (self.gap_name == _IN_SHORT)
+        return works
 
     @property
     def completion(self) -> Ints:

@@ -11,7 +11,7 @@ import numpy as np
 from tracegraph.ingest.array_tables import join_rows, select_rows
 from tracegraph.ingest.arrays import Flags, Floats, Ints
 from tracegraph.ingest.causal.events.events import NONE, Events
-from tracegraph.vocabulary.gaps import CPU_TURN, GAP_CODE, LOST_WORK, NOT_RUNNING, UNKNOWN
+from tracegraph.vocabulary.gaps import CPU_TURN, GAP_CODE, IN_SHORT, LOST_WORK, NOT_RUNNING, UNKNOWN
 from tracegraph.vocabulary.mechanisms import CODE, MECHANISMS
 
 GAP_OF_MECHANISM: Ints = np.array([GAP_CODE[m.gap] for m in MECHANISMS], dtype=np.int64)
@@ -55,14 +55,16 @@ def no_edges() -> Edges:
     return Edges(no, no, no, no, no, no, no, no, flags, np.empty(0))
 
 
-UNEXPLAINED, OFF_CPU, LOST, ASLEEP = -1, -2, -3, -4
+UNEXPLAINED, OFF_CPU, LOST, ASLEEP, SHORT = -1, -2, -3, -4, -5
 """Stand for the mechanism of a stretch that no rule explains, of one in which its thread could run and did
-not, of a wait for work that is not in the file, and of a silence in which the thread did not run."""
+not, of a wait for work that is not in the file, of a silence in which the thread did not run, and of all work
+of a rank in short."""
 GAP_OF_STRETCH = {
     UNEXPLAINED: GAP_CODE[UNKNOWN],
     OFF_CPU: GAP_CODE[CPU_TURN],
     LOST: GAP_CODE[LOST_WORK],
     ASLEEP: GAP_CODE[NOT_RUNNING],
+    SHORT: GAP_CODE[IN_SHORT],
 }
 """The names of such stretches: gaps that keep their length in a replay."""
 

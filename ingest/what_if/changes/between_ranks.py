@@ -30,11 +30,19 @@ def transfers(graph: ReplayGraph) -> Flags:
 
 def has_host(graph: ReplayGraph) -> bool:
     """Tell whether threads were recorded, as they are not in a log of operations."""
-    return bool(graph.segments.on_thread.any())
+    return bool((graph.segments.on_thread & ~_in_short(graph)).any())
+
+
+def _in_short(graph: ReplayGraph) -> Flags:
+    """Flag the segments of ranks in short: what these work on is not known, so that nothing compares it."""
+    flags: Flags = graph.lanes.in_short[graph.segments.lane]
+    return flags
 
 
 def without_stragglers(graph: ReplayGraph) -> Floats:
     """Compute the factor of each segment's work (0..1) if no rank is later than the others.
+
+    Ranks in short are neither compared nor changed.
 
     Host work of one name, or where no host was recorded all that ranks do not do together, takes on each rank
     no more than on the middle one (of two ranks the one with less). A difference stays that is chance: it is
@@ -59,7 +67,7 @@ def has_few_steps(graph: ReplayGraph) -> bool:
 def _own_segments(graph: ReplayGraph) -> Ints:
     """Find the segments of work that ranks do not do together."""
     segments = graph.segments
-    works = segments.on_thread if has_host(graph) else ~segments.on_thread
+    works = (segments.on_thread == has_host(graph)) & ~_in_short(graph)
     host = np.flatnonzero(works & (segments.kind == WORK) & (segments.event >= 0))
     apart: Ints = host[graph.rendezvous[segments.event[host]] == NONE]
     return apart
@@ -130,7 +138,9 @@ def _factors(total: pd.DataFrame, count: pd.DataFrame, variance: pd.DataFrame) -
     middle = np.sort(total.to_numpy(), axis=1)[:, (ranks - 1) // 2]
     late = total.sub(middle, axis=0) > _chance(count, variance)
     shrunk = (1 / total.where(late)).mul(middle, axis=0).fillna(1.0)
-    return shrunk.reset_index(names="name").melt("name", var_name="rank").set_index(["name", "rank"])["value"]
+    # A frame of hundreds of ranks is one array; a column more would cut it into pieces.
+    index = pd.MultiIndex.from_product([shrunk.columns, shrunk.index], names=["rank", "name"])
+    return pd.Series(shrunk.to_numpy().T.reshape(-1), index).swaplevel()
 
 
 def _chance(count: pd.DataFrame, variance: pd.DataFrame) -> pd.DataFrame:

@@ -54,4 +54,5 @@ FIX = Fix(
     refuted_by="ranks that are late in turn, or whose kernels are slower: look at clocks and sharing",
     assumptions=("what one rank does more than the others need not be done, or can be shared out",),
     find=_find,
+    evens=True,
 )

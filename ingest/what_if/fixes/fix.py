@@ -122,6 +122,9 @@ class Fix:
         Says what it takes for granted in a run, besides `assumptions`.
     instead_of
         Fixes of which only one can be made: their gains do not add up.
+    evens
+        Whether it makes ranks alike. No other change of what ranks do shows its gain while some ranks are in
+        short, since the work of these stays as it is.
     """
 
     name: str
@@ -140,6 +143,7 @@ class Fix:
     narrowed: bool = False
     takes: Callable[[ReplayGraph, Settings], Iterable[str]] | None = None
     instead_of: tuple[str, ...] = ()
+    evens: bool = False
 
     @property
     def argument(self) -> str:

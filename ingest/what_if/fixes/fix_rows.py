@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 
 from tracegraph.ingest.what_if.changes.change import join_changes
 from tracegraph.ingest.what_if.fixes.fix import Candidate, Fix, Scene
-from tracegraph.ingest.what_if.fixes.registry import FIXES
+from tracegraph.ingest.what_if.fixes.registry import fixes_of
 from tracegraph.ingest.what_if.predictions.gains import Gain
 from tracegraph.ingest.what_if.predictions.predict import Predictor
 from tracegraph.vocabulary.bounds import LEAST_GAIN
@@ -52,7 +52,8 @@ def _with_first(predictor: Predictor, chosen: Sequence[Place], place: Place) -> 
 
 def _worthwhile(predictor: Predictor, scene: Scene) -> Sequence[Place]:
     """Find the fixes that gain most, at least 1 % of a run, each way to do one in one place."""
-    tried = ((fix, one, predictor.gain(one.change)) for fix in FIXES for one in fix.find(scene))
+    fixes = fixes_of(scene.graph)
+    tried = ((fix, one, predictor.gain(one.change)) for fix in fixes for one in fix.find(scene))
     # A change holds numbers for every segment, so those that gain too little are dropped as they are tried.
     found = [one for one in tried if one[2].gain_ns >= LEAST_GAIN * max(one[2].base_ns, 1)]
     found.sort(key=lambda one: (-one[2].gain_ns, len(one[1].options)))

@@ -1,6 +1,6 @@
 """All fixes: each is a module, in the order in which answers name fixes that gain the same."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from tracegraph.ingest.arrays import Flags
 from tracegraph.ingest.what_if.changes.edit import Edit
@@ -52,6 +52,11 @@ ASKED: Mapping[str, Fix] = {fix.name: fix for fix in FIXES if fix.edit is not No
 """The fixes that an option asks for, by name."""
 PRECISIONS = tuple(fix.name for fix in FIXES if fix.option)
 """The fixes that `--precision` asks for."""
+
+
+def fixes_of(graph: ReplayGraph) -> Sequence[Fix]:
+    """Choose the fixes whose gain the graph can show: with ranks in short only those that even them out."""
+    return [fix for fix in FIXES if fix.evens] if graph.lanes.in_short.any() else FIXES
 
 
 def edit_of(name: str, graph: ReplayGraph, chosen: Flags, settings: Settings) -> Edit:

@@ -128,9 +128,9 @@ class ReplayGraph:
 
     @cached_property
     def counted(self) -> Flags:
-        """Flags of the segments that may end the window: work of events on lanes that matter."""
+        """Flags of the segments that may end the window: work on lanes that matter."""
         segments = self.segments
-        is_work = (segments.kind == WORK) & (segments.event >= 0)
+        is_work = segments.works & ((segments.kind != WORK) | (segments.event >= 0))
         counted: Flags = is_work & self.lanes.matters[segments.lane]
         return counted if counted.any() else is_work | (np.arange(len(segments)) == self.sink)
 

@@ -1,0 +1,117 @@
+"""Which ranks of a job are kept in full, where the others are kept in short."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+
+from tracegraph.base.errors import InputError
+from tracegraph.ingest.arrays import Ints
+from tracegraph.ingest.causal.graph.model import Model
+from tracegraph.ingest.causal.graph.path_rows import find_stretches
+from tracegraph.ingest.options import IngestOptions
+from tracegraph.ingest.ranks.agreement import agree, agreed_ranks
+from tracegraph.ingest.ranks.job import build_job
+from tracegraph.ingest.ranks.rank_part import Part
+from tracegraph.ingest.sources.source import Source
+from tracegraph.vocabulary.gaps import GAP_CODE, IN_SHORT
+
+_PACE, _LATE, _MIDDLE = 4, 4, 3
+"""How many ranks are kept in full: those that set the pace, those that make others wait most, and those that
+these are compared with. Chosen by eye: where more than four share the path or the waiting no rank is the late
+one, and of three the middle one is not an odd one."""
+_LEAST = 0.02
+"""The share (0..1) of the path, or of all waiting, from which on a rank counts: twice what a fix must."""
+
+
+class Read(Protocol):
+    """Reads the parts of sources in their order."""
+
+    def __call__(self, sources: Sequence[Source], *, in_short: bool = False) -> list[Part]:
+        """Read all of them in full, or in short."""
+
+
+def read_in_short(sources: Sequence[Source], read: Read, options: IngestOptions) -> list[Part]:
+    """Read the ranks of a job, one a source: those in full that it is about, the others in short.
+
+    All are read in short first. Then it is known which ranks it is about, and these are read once more.
+
+    Raises
+    ------
+    InputError
+        A file cannot be used, holds several ranks, or changed meanwhile; the files are not the ranks of one
+        job; or it lacks a rank that is asked for.
+    """
+    parts = read(sources, in_short=True)
+    if len(parts) != len(sources):
+        raise InputError(
+            "a file holds several ranks, which are read together",
+            "leave --detail path out, or split the file: tracegraph convert",
+        )
+    ranks = agreed_ranks(parts)
+    chosen = options.in_full or choose_in_full(build_job(agree(parts), options.policy).model)
+    _check_there(chosen, ranks)
+    places = [place for place, rank in enumerate(ranks) if rank in set(chosen)]
+    for place, part in zip(places, read([sources[place] for place in places]), strict=True):
+        if part.file.sha256 != parts[place].file.sha256:
+            raise InputError(f"{part.file.path} changed while it was read", "try again once it is complete")
+        parts[place] = part
+    return parts
+
+
+def choose_in_full(model: Model) -> list[int]:
+    """Choose ranks of a job all of which are in short.
+
+    They are up to four on which the path spends most time, up to four that make the others wait longest, each
+    for 2 % of all or more; and three from the middle of the rest, by how long they wait themselves.
+    """
+    ranks = np.unique(model.lanes.rank)
+    pace, late, waited = _on_path(model, ranks), *_waiting(model, ranks)
+    least = _LEAST * (model.window.end - model.window.start)
+    chosen = _most(ranks, pace, least)[:_PACE]
+    chosen += _most(ranks, late, max(1, _LEAST * late.sum()))[:_LATE]
+    rest = ranks[~np.isin(ranks, chosen)]
+    by_wait = rest[np.argsort(waited[~np.isin(ranks, chosen)], kind="stable")]
+    begin = max(0, (len(rest) - _MIDDLE) // 2)
+    return sorted({*chosen, *by_wait[begin : begin + _MIDDLE].tolist()})
+
+
+def _check_there(asked: Sequence[int], ranks: Sequence[int]) -> None:
+    absent = sorted(set(asked) - set(ranks))
+    if absent:
+        raise InputError(
+            f"no file is of rank {', '.join(map(str, absent))}",
+            f"the files are of ranks {min(ranks)} to {max(ranks)}",
+        )
+
+
+def _on_path(model: Model, ranks: Ints) -> Ints:
+    """Sum up how long the path is in the work of each rank, ns."""
+    rows = find_stretches(model)
+    own = np.flatnonzero((rows.event < 0) & (rows.gap_name == GAP_CODE[IN_SHORT]))
+    rank = model.lanes.rank[model.segments.lane[rows.segment[own]]]
+    return _summed(ranks, rank, rows.duration[own])
+
+
+def _waiting(model: Model, ranks: Ints) -> tuple[Ints, Ints]:
+    """Sum up how long the others wait for each rank as the last, and how long it waits itself, ns."""
+    meetings = model.meetings
+    if meetings is None or not len(meetings):
+        return np.zeros(len(ranks), dtype=np.int64), np.zeros(len(ranks), dtype=np.int64)
+    waits = meetings.rendezvous[meetings.member_of] - meetings.arrival
+    rank = model.events.rank[meetings.event]
+    last = rank[meetings.is_last][meetings.member_of]
+    return _summed(ranks, last, waits), _summed(ranks, rank, waits)
+
+
+def _summed(ranks: Ints, rank: Ints, values: Ints) -> Ints:
+    found = np.zeros(len(ranks), dtype=np.int64)
+    np.add.at(found, np.searchsorted(ranks, rank), values)
+    return found
+
+
+def _most(ranks: Ints, values: Ints, least: float) -> list[int]:
+    """List the ranks of at least a value, the largest first."""
+    order = np.argsort(-values, kind="stable")
+    chosen: list[int] = ranks[order[values[order] >= least]].tolist()
+    return chosen
