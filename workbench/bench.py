@@ -14,6 +14,7 @@ import pandas as pd
 from tracegraph.base.errors import InputError, StoreError
 from tracegraph.base.progress import Progress, silent
 from tracegraph.base.suggest import did_you_mean
+from tracegraph.ingest.detail import FULL, known_detail
 from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
 from tracegraph.ingest.options import DEFAULT_OPTIONS, IngestOptions
 from tracegraph.ingest.sources.source import AnySource
@@ -127,6 +128,7 @@ class Workbench(BenchQueries):
         kernel_types: File | None = None,
         companions: Sequence[File] = (),
         job: "Job | None" = None,
+        detail: str = FULL,
     ) -> "Run":
         """Store a trace as a run, as `tracegraph ingest` does; its help explains the options.
 
@@ -142,6 +144,8 @@ class Workbench(BenchQueries):
             Files that are not traces but explain the job: logs of NCCL, output of its tests.
         job
             What you say of the job; it is stored with the run, for its reports and queries.
+        detail
+            "full", or for a job of many ranks "path": most of them in short.
 
         Raises
         ------
@@ -160,6 +164,7 @@ class Workbench(BenchQueries):
             spellings=() if kernel_types is None else read_spellings(Path(kernel_types)),
             companions=[os.fspath(file) for file in companions],
             job=None if job is None else job.text(),
+            detail=known_detail(detail),
         )
         with self.storing(find_sources([trace]), name, options, load) as stored:
             return Run(self, stored.tables.run)

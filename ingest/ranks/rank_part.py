@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from tracegraph.ingest.arrays import Ints
 from tracegraph.ingest.causal.events.event_arrays import read_events
+from tracegraph.ingest.causal.events.events import NONE
 from tracegraph.ingest.causal.events.step_marks import refuse_unmarked
 from tracegraph.ingest.causal.graph.allocations import Allocations, find_allocations
 from tracegraph.ingest.causal.graph.invariants import check_model
@@ -134,6 +135,10 @@ def understand_in_short(
     members = find_members(model, trace.events)
     rows = np.unique(np.array([one.event for one in members], dtype=np.int64))
     short = in_short(model, rows)
+    scene = short.scene
+    if options.step_marker is not None:  # the ranks agree on the numbers of marked steps later, by the steps
+        unknown = np.full(len(rows), NONE, dtype=np.int64)
+        scene = replace(scene, steps=replace(scene.steps, of_event=unknown))
     place = dict(zip(rows.tolist(), range(len(rows)), strict=True))
     moved = [replace(one, event=place[one.event]) for one in members]
     no = np.empty(0, dtype=np.int64)
@@ -141,7 +146,7 @@ def understand_in_short(
     return Part(
         file=replace(file, in_short=True),
         rank_stated=trace.rank_stated,
-        scene=short.scene,
+        scene=scene,
         found=dict.fromkeys(options.policies, short.found),
         members=moved,
         stated=_stated_in_short(trace, rows, moved),

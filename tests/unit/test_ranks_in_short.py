@@ -28,7 +28,6 @@ from tracegraph.ingest.what_if.fixes.registry import fixes_of
 from tracegraph.ingest.what_if.graph.graph import graph_of
 from tracegraph.vocabulary.gaps import IN_SHORT
 
-ORACLE = Path("/work/shared/oracle/synth_kineto.py")
 SIX = "[0, 1, 2, 3, 4, 5]"
 WORKS_US = (60, 50, 100, 40, 70, 30)
 """What each of six ranks works in a step: rank 2 is late."""
@@ -198,11 +197,10 @@ def test_what_compares_ranks_leaves_out_those_in_short(tmp_path: Path) -> None:
         ("--int-us", "--stack", "--seed", "3"),
     ],
 )
-def test_simulated_ranks_meet_as_in_full(tmp_path: Path, words: Sequence[str]) -> None:
-    if not ORACLE.exists():
-        pytest.skip("the simulator of the oracle is not here")
+def test_simulated_ranks_meet_as_in_full(oracle_folder: Path, tmp_path: Path, words: Sequence[str]) -> None:
+    simulator = oracle_folder / "synth_kineto.py"
     size = ("--ranks", "5", "--events", "1500", "--steps", "3")
-    subprocess.run([sys.executable, str(ORACLE), str(tmp_path / "job"), *size, *words], check=True)
+    subprocess.run([sys.executable, str(simulator), str(tmp_path / "job"), *size, *words], check=True)
     files = sorted(tmp_path.glob("job_rank*.json"))
     full, short = (parts_of(files, in_short=in_short) for in_short in (False, True))
     whole = build_job(full)
