@@ -8,7 +8,7 @@ DETAILS = (FULL, PATH)
 
 
 def known_detail(detail: str) -> str:
-    """Return a detail that there is; InputError says which there are."""
+    """Return a level of detail; InputError says which levels there are."""
     if detail not in DETAILS:
-        raise InputError(f"there is no detail {detail!r}", f"give one of: {', '.join(DETAILS)}")
+        raise InputError(f"{detail!r} is not a level of detail", f"use one of: {', '.join(DETAILS)}")
     return detail

@@ -296,8 +296,8 @@ class Workbench(BenchQueries):
         Raises
         ------
         InputError
-            There is no such run, it has one of the ranks in full or not at all, or one of its files is gone
-            or has changed.
+            There is no such run, it lacks one of the ranks or already has it in full, or one of its files
+            is gone or has changed.
         StoreError
             The database or the workspace cannot be used.
         """

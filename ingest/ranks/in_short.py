@@ -18,7 +18,7 @@ from tracegraph.ingest.causal.events.events import NONE, Events
 from tracegraph.ingest.causal.events.lanes import Lanes
 from tracegraph.ingest.causal.graph.model import RankModel
 from tracegraph.ingest.causal.launches.launches import Launches
-from tracegraph.ingest.causal.launches.lost_launches import LostLaunches
+from tracegraph.ingest.causal.launches.lost_launches import no_lost_launches
 from tracegraph.ingest.causal.rules.context import Scene
 from tracegraph.ingest.causal.rules.edges import SHORT, Edges, Found, Waits, make_edges, on_thread
 from tracegraph.ingest.ranks.boundaries import Boundaries, find_boundaries
@@ -28,7 +28,7 @@ from tracegraph.vocabulary.lane_kinds import IN_SHORT
 from tracegraph.vocabulary.mechanisms import CODE, WORK_IN_SHORT
 
 _BEFORE, _AFTER = "before the first operations", "after the last operation"
-"""Names of the two lanes that hold what is not between operations."""
+"""Names of the two lanes that hold what comes before and after all operations."""
 _UNREAD = (
     *("correlation", "written_correlation", "device", "stream", "sequence_number", "forward_thread"),
     *("wait_on_stream", "wait_on_record", "step_number"),
@@ -60,7 +60,7 @@ def in_short(model: RankModel, operations: Ints) -> Short:
         events=events,
         lanes=_lanes(model.lanes, of_old, matters),
         stack=_stack(events),
-        launches=Launches(np.full(len(events), -1, dtype=np.int64), LostLaunches(*(_nothing(),) * 3)),
+        launches=Launches(np.full(len(events), -1, dtype=np.int64), no_lost_launches()),
         steps=replace(
             select_rows(replace(model.steps, of_event=model.steps.event), _nothing()),
             of_event=model.steps.of_event[operations],
@@ -145,7 +145,7 @@ def _stack(events: Events) -> CallStack:
         piece_lane=lanes[order],
         piece_start=begin[order],
         piece_end=until[order],
-        piece_event=np.concatenate([rows, idle * 0 - 1])[order],
+        piece_event=np.append(rows, np.full(len(idle), -1))[order],
         overruns=0,
         first_overrun=-1,
     )
@@ -173,7 +173,7 @@ def _edges(ways: Boundaries, lane: Ints, outer: tuple[int, int], since: int) -> 
 
 
 def _waits(scene: Scene, until: int, since: int) -> Waits:
-    """Make all that is no operation a wait, but the work before `until` and that after `since`."""
+    """Make everything outside the operations a wait, except the work before `until` and after `since`."""
     window, count = scene.window, len(scene.lanes.frame)
     before, after = count - 2, count - 1
     lane = np.append(np.arange(count), [before, after])

@@ -1,7 +1,7 @@
 """One rank, read and understood by itself: what it brings to the graph of its job."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import get_origin, get_type_hints
 
 import numpy as np
@@ -9,9 +9,8 @@ import pyarrow as pa
 
 from tracegraph.ingest.arrays import Ints
 from tracegraph.ingest.causal.events.event_arrays import read_events
-from tracegraph.ingest.causal.events.events import NONE
 from tracegraph.ingest.causal.events.step_marks import refuse_unmarked
-from tracegraph.ingest.causal.graph.allocations import Allocations, find_allocations
+from tracegraph.ingest.causal.graph.allocations import Allocations, find_allocations, no_allocations
 from tracegraph.ingest.causal.graph.invariants import check_model
 from tracegraph.ingest.causal.graph.model import RankModel, build_model
 from tracegraph.ingest.causal.rules.context import Scene
@@ -135,22 +134,17 @@ def understand_in_short(
     members = find_members(model, trace.events)
     rows = np.unique(np.array([one.event for one in members], dtype=np.int64))
     short = in_short(model, rows)
-    scene = short.scene
-    if options.step_marker is not None:  # the ranks agree on the numbers of marked steps later, by the steps
-        unknown = np.full(len(rows), NONE, dtype=np.int64)
-        scene = replace(scene, steps=replace(scene.steps, of_event=unknown))
     place = dict(zip(rows.tolist(), range(len(rows)), strict=True))
     moved = [replace(one, event=place[one.event]) for one in members]
-    no = np.empty(0, dtype=np.int64)
     file = file_facts(trace, model.clock_offset_ns, model.clock_drift_ppb)
     return Part(
         file=replace(file, in_short=True),
         rank_stated=trace.rank_stated,
-        scene=scene,
+        scene=short.scene,
         found=dict.fromkeys(options.policies, short.found),
         members=moved,
         stated=_stated_in_short(trace, rows, moved),
-        allocations=Allocations(*(no,) * len(fields(Allocations))),
+        allocations=no_allocations(),
         measures=Measures(np.full(len(rows), -1, dtype=np.int64), COUNTER_COLUMNS.empty_table()),
         integrity=integrity,
         operations=trace.operations,

@@ -59,16 +59,12 @@ def late_causes(
     on_path = _on_path(frames)
     rows = on_path.groupby(["rank", *_KEYS], as_index=False).agg(on_path_ns=("own_ns", "sum"))
     every = pd.concat([work, gaps.assign(category=GAP)])
-    own = (
-        _plain(every[every["rank"].isin(in_full)])
-        .groupby(["rank", *_KEYS])["duration_ns"]
-        .sum()
-        .reset_index()
-    )
+    every = _plain(every[every["rank"].isin(in_full)])
+    own = every.groupby(["rank", *_KEYS])["duration_ns"].sum().reset_index()
     rows = rows.merge(own, how="left", on=["rank", *_KEYS]).fillna({"duration_ns": 0})
     rows = rows.merge(_middle(own, len(in_full)), how="left", on=_KEYS).fillna({"middle_ns": 0})
     rows["late_ns"] = (rows["duration_ns"] - rows["middle_ns"]).clip(upper=rows["on_path_ns"])
-    late = in_full[waits["caused_ns"] > 0]
+    late = waits.loc[~waits["in_short"] & (waits["caused_ns"] > 0), "rank"]
     told = _plain(work.loc[work["is_collective"]])["name"]
     listed = rows["rank"].isin(late) & (rows["late_ns"] > 0)
     markers = {STEP_PREFIX, *steps["marker"]}

@@ -10,6 +10,7 @@ from tracegraph.ingest.intervals import Spans, covered
 from tracegraph.queries.shapes.category_roles import of_role
 from tracegraph.vocabulary import bounds, gaps
 from tracegraph.vocabulary.categories import Role
+from tracegraph.vocabulary.lane_kinds import STREAM
 from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.findings.topics import COMMUNICATION, DATA_LOADING
 
@@ -95,7 +96,7 @@ def shares(findings: Findings) -> dict[Bottleneck, float]:
 def _kinds(findings: Findings) -> npt.NDArray[Any]:
     """Classify each row of the path by what it is bound by, topics left aside."""
     path = findings.path
-    streams = findings.lanes.loc[findings.lanes["kind"].eq("stream"), "lane"]
+    streams = findings.lanes.loc[findings.lanes["kind"].eq(STREAM), "lane"]
     kind = np.where(path["lane"].isin(streams), "gpu", "cpu").astype(object)
     calls = of_role(path["category"], Role.CALL)
     names = path["name"].astype(str)

@@ -20,6 +20,7 @@ from tracegraph.vocabulary.gaps import (
     WAITING_FOR_RANK,
     WAITING_FOR_THREAD,
 )
+from tracegraph.vocabulary.lane_kinds import STREAM
 from tracegraph.vocabulary.mechanisms import COLLECTIVE
 from tracegraph.workbench.findings.contradictions import contradiction, doubt_of_cpu
 from tracegraph.workbench.findings.findings import Findings
@@ -314,7 +315,7 @@ def _spans(frame: pd.DataFrame) -> Spans:
 
 def _on_gpu(findings: Findings) -> "pd.Series[bool]":
     """Mark the rows of the path that are on a stream."""
-    streams = findings.lanes.loc[findings.lanes["kind"].eq("stream"), "lane"]
+    streams = findings.lanes.loc[findings.lanes["kind"].eq(STREAM), "lane"]
     return findings.path["lane"].isin(streams)
 
 

@@ -17,7 +17,7 @@ Manifest = Mapping[str, Any]
 
 
 def sources_of(manifest: Manifest) -> list[Source]:
-    """Return the files of a run, each with its rank, after a look whether they are what they were.
+    """Return the files of a run, each with its rank, once it is known that they are what they were.
 
     Raises
     ------
@@ -41,7 +41,7 @@ def options_of(
     Raises
     ------
     InputError
-        The run has no rank in short, not one of these ranks, or has it in full.
+        The run has no rank in short, lacks one of these ranks, or already has it in full.
     """
     name, held = str(manifest["run"]), sorted(int(row["rank"]) for row in manifest["sources"])
     full = manifest.get("in_full")

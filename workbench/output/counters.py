@@ -10,6 +10,7 @@ from msgspec import Raw
 
 from tracegraph.ingest.arrays import Ints
 from tracegraph.ingest.microseconds import literal_of_ns
+from tracegraph.vocabulary.lane_kinds import STREAM
 from tracegraph.workbench.findings.findings import Findings, Source
 from tracegraph.workbench.output.uncorrected_times import times_on_file_clock
 from tracegraph.workbench.sections.section import Parameters, Scope
@@ -35,7 +36,7 @@ def counter_entries(findings: Findings, source: Source, place_of: Mapping[int, P
     `place_of`: pid and tid of each lane as the file writes them; tracks of streams are beside their stream,
     those of copies beside the rank's first stream. Of several values at one moment the last is written.
     """
-    streams = findings.lanes[findings.lanes["kind"].eq("stream") & findings.lanes["rank"].eq(source.rank)]
+    streams = findings.lanes[findings.lanes["kind"].eq(STREAM) & findings.lanes["rank"].eq(source.rank)]
     if streams.empty:
         return
     for lane, rows in _of_rank(findings, QUEUES, source).groupby("lane", sort=False):

@@ -18,6 +18,7 @@ from tracegraph.ingest.readers.source_file import open_source
 from tracegraph.ingest.readers.unpacking import pack_into
 from tracegraph.ingest.sources.fetch import local_copy
 from tracegraph.ingest.sources.source import as_source
+from tracegraph.vocabulary.lane_kinds import STREAM
 from tracegraph.workbench.findings.findings import Findings, Source
 from tracegraph.workbench.output.counters import Place, counter_entries
 from tracegraph.workbench.output.uncorrected_times import on_file_clock
@@ -69,7 +70,7 @@ def flow_entries(
     text of its list of events.
     """
     places = _places(findings, quoted)
-    streams = findings.lanes.loc[findings.lanes["kind"].eq("stream"), "lane"].tolist()
+    streams = findings.lanes.loc[findings.lanes["kind"].eq(STREAM), "lane"].tolist()
     entries: list[bytes] = []
     path = findings.path[findings.path["rank"] == source.rank]
     hops = _hops(on_file_clock(path, streams, source, events))

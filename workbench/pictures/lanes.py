@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from tracegraph.vocabulary.lane_kinds import THREAD
 from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.text.text import format_share, label
 
@@ -114,7 +115,7 @@ def _shown_lanes(findings: Findings) -> pd.DataFrame:
     lanes = findings.lanes.assign(
         on_path=findings.lanes["lane"].map(on_path).fillna(0), work=findings.lanes["lane"].map(work).fillna(0)
     )
-    least_ns = np.where(lanes["kind"] == "thread", _LEAST_WORK * findings.length_ns, 1)
+    least_ns = np.where(lanes["kind"] == THREAD, _LEAST_WORK * findings.length_ns, 1)
     lanes = lanes[(lanes["on_path"] > 0) | (lanes["work"] >= least_ns)]
     busiest = lanes.sort_values(["on_path", "work"], ascending=False, kind="stable").head(_MOST_LANES)
     return busiest.sort_values("lane")

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from tracegraph.vocabulary.categories import ANY_OTHER, CATEGORIES, Role, find_category
+from tracegraph.vocabulary.lane_kinds import STREAM, THREAD
 
 OTHER_COLOUR = ANY_OTHER.colour
 DEPENDENCY_COLOURS = {
@@ -13,7 +14,7 @@ DEPENDENCY_COLOURS = {
 }
 ROOT_COLOUR = "#6b7280"
 _COLOUR_OF_ROLE = {category.role: category.colour for category in CATEGORIES}
-LANE_COLOURS = {"stream": _COLOUR_OF_ROLE[Role.KERNEL], "thread": _COLOUR_OF_ROLE[Role.OPERATOR]}
+LANE_COLOURS = {STREAM: _COLOUR_OF_ROLE[Role.KERNEL], THREAD: _COLOUR_OF_ROLE[Role.OPERATOR]}
 """The colour of a lane by its kind: that of what runs there."""
 _WHITE_PART = 0.62
 """How much white a light shade holds, 0..1."""

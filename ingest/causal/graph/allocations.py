@@ -1,7 +1,7 @@
 """Places the memory rows of a run in its causal model: thread, innermost operator, step, sum of sizes."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 import pandas as pd
@@ -50,6 +50,11 @@ class Allocations:
 
     def __len__(self) -> int:
         return len(self.at)
+
+
+def no_allocations() -> Allocations:
+    """Make a table without rows."""
+    return Allocations(*(np.empty(0, dtype=np.int64),) * len(fields(Allocations)))
 
 
 def find_allocations(trace: TraceFile, model: Solution) -> Allocations:

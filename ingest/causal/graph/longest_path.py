@@ -104,10 +104,15 @@ class Replay:
 
     def _offsets(self, work: Ints) -> Ints:
         """Calculate when each segment starts after the start of its run, as if nothing else held it, ns."""
-        total = self._lags.copy()
-        total[1:] += np.cumsum(work[:-1])
+        total = self._totals(work)
         offsets: Ints = total - total[self._begins][self._run]
         return offsets
+
+    def _totals(self, work: Ints) -> Ints:
+        """Sum up the work before each segment and the lags up to it, over all segments in order, ns."""
+        total = self._lags.copy()
+        total[1:] += np.cumsum(work[:-1])
+        return total
 
     def slack(self) -> Ints:
         """Calculate by how many ns each segment's completion may move before the window gets longer.
@@ -158,8 +163,7 @@ class Replay:
         The outcome ends with the last segment of `counts`, which must not be empty.
         """
         ports, entries, begun = self._ports, self._entries, self.window.start
-        total = self._lags.copy()
-        total[1:] += np.cumsum(work[:-1])
+        total = self._totals(work)
         origin = total[self._firsts]
         at = total[ports] - origin[self._run[ports]]
         anchors = [begun] * len(origin)

@@ -30,20 +30,25 @@ class LostLaunches:
     after: Ints
 
 
+def no_lost_launches() -> LostLaunches:
+    """Make a table without rows."""
+    no = np.empty(0, dtype=np.int64)
+    return LostLaunches(no, no, no)
+
+
 def find_lost_launches(events: Events, call: Ints) -> LostLaunches:
     """Find all GPU work with an id but no call, if the ids of the calls grow with time; else none.
 
     Ids do not grow if processes share a file, or if they start again. `call`: the call that launched each
     event, -1 for none.
     """
-    nothing = np.empty(0, dtype=np.int64)
     lost = np.flatnonzero(events.is_gpu & (call < 0) & (events.written_correlation > 0))
     calls = np.flatnonzero(events.of_role(Role.CALL) & (events.written_correlation > 0))
     if not len(lost) or len(calls) < _FEWEST_CALLS:
-        return LostLaunches(nothing, nothing, nothing)
+        return no_lost_launches()
     calls = calls[np.lexsort((events.start[calls], events.written_correlation[calls]))]
     if (np.diff(events.start[calls]) < 0).mean() > _FALLING:
-        return LostLaunches(nothing, nothing, nothing)
+        return no_lost_launches()
     lost = lost[np.lexsort((events.start[lost], events.written_correlation[lost]))]
     ids = events.written_correlation[lost]
     before = np.searchsorted(events.written_correlation[calls], ids, "left") - 1

@@ -7,7 +7,7 @@ import numpy as np
 from tracegraph.ingest.array_tables import select_rows
 from tracegraph.ingest.arrays import Ints
 from tracegraph.ingest.causal.events.events import NONE
-from tracegraph.ingest.causal.graph.allocations import Allocations, net_bytes
+from tracegraph.ingest.causal.graph.allocations import Allocations, net_bytes, no_allocations
 from tracegraph.ingest.what_if.changes.resulting_graph import Replayed
 from tracegraph.ingest.what_if.graph.graph import ReplayGraph
 from tracegraph.ingest.what_if.graph.timeline import segment_times
@@ -38,8 +38,7 @@ def allocations_at(tables: GraphTables, graph: ReplayGraph, replayed: Replayed) 
 def _read(tables: GraphTables) -> Allocations:
     """Read the memory rows as they are stored."""
     if "Allocation" not in tables.nodes:
-        empty = np.empty(0, dtype=np.int64)
-        return Allocations(**dict.fromkeys(Allocations.__dataclass_fields__, empty))
+        return no_allocations()
     rows = tables.nodes["Allocation"]
     columns: dict[str, Ints] = {
         name: rows[property_].fill_null(NONE).to_numpy() for name, property_ in _NUMBERS.items()

@@ -276,7 +276,7 @@ class Predictor:
             changed[(segments.kind == GAP) & self._ended(change).stretches & segments.on_thread] = 0
         return changed
 
-    def _ended(self, change: Change) -> "_Ended":
+    def _ended(self, change: Change) -> _Ended:
         """Find what ends at once, for all levels of a change together."""
         if self._ended_last is None or self._ended_last.change is not change:
             self._ended_last = _Ended(

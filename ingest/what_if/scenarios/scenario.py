@@ -15,7 +15,7 @@ from tracegraph.ingest.causal.graph.meetings import Meetings
 from tracegraph.ingest.causal.graph.segments import Segments
 from tracegraph.ingest.causal.graph.solution import Solution
 from tracegraph.ingest.causal.launches.launches import Launches
-from tracegraph.ingest.causal.launches.lost_launches import LostLaunches
+from tracegraph.ingest.causal.launches.lost_launches import no_lost_launches
 from tracegraph.ingest.causal.rules.context import Scene
 from tracegraph.ingest.text_columns import with_role
 from tracegraph.ingest.what_if.changes.memory_rows import allocations_at
@@ -78,7 +78,7 @@ def build_scenario(tables: GraphTables, graph: ReplayGraph, replayed: Replayed) 
     changed = change_graph(graph, replayed)
     segments, found = changed.segments, changed.dependencies
     sink = find_sink(segments, changed.window, graph.lanes)
-    launches = Launches(_calls(tables, len(graph.calls)), _NONE_LOST)
+    launches = Launches(_calls(tables, len(graph.calls)), no_lost_launches())
     events = _events(tables, graph, _times(graph, replayed, changed))
     scene = Scene(
         events=events,
@@ -102,9 +102,6 @@ def build_scenario(tables: GraphTables, graph: ReplayGraph, replayed: Replayed) 
         meetings=meetings_at(tables, events),
         allocations=allocations_at(tables, graph, replayed),
     )
-
-
-_NONE_LOST = LostLaunches(*(np.empty(0, dtype=np.int64) for _ in range(3)))
 
 
 def _calls(tables: GraphTables, count: int) -> Ints:
