@@ -17,6 +17,7 @@ from tracegraph.ingest.pipeline import ingest_run
 from tracegraph.ingest.sources.expand import find_sources
 from tracegraph.store.connection import Database
 from tracegraph.store.connection_settings import ConnectionSettings
+from tracegraph.store.load.indexes import await_indexes
 from tracegraph.store.managed.server import served_database
 from tracegraph.store.session import kept_warm, open_database, stop_server
 from tracegraph.store.tables import GraphTables
@@ -100,6 +101,7 @@ def _check_runs(workspace: Workspace, truth: Truth, way: Way) -> frozenset[str]:
     with open_database(workspace, _MANAGED) as database:
         visible = frozenset(database.read("MATCH (r:Run {state: 'ready'}) RETURN r.name AS name")["name"])
         assert database.read(_NOBODYS, {"runs": list(visible)})["nodes"].tolist() == [0], "half a run is left"
+        await_indexes(database)  # the late ones, which this opening began if the killed command did not
         states = set(database.read("SHOW INDEXES YIELD state RETURN state")["state"])
         assert states <= {"ONLINE"}, states
         for name in visible:
