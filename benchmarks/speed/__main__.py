@@ -2,6 +2,7 @@
 
 import os
 import platform
+import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,12 +12,15 @@ import click
 import psutil
 
 from benchmarks.accuracy.markdown import find_block
-from benchmarks.speed.describe import describe
-from benchmarks.speed.inputs import SIZES, find_traces
+from benchmarks.speed.describe import Measured, describe
+from benchmarks.speed.history import NAMES, History, Ratios, find_ratios, regressions
+from benchmarks.speed.inputs import SIZES, Trace, find_traces
 from benchmarks.speed.measure import ROOT, measure
 from benchmarks.speed.ranks import oracle_option
 
 SHARED = ROOT.parent / "shared"
+_KEPT = ROOT / "benchmarks" / "results" / "speed.jsonl"
+"""The ratios by commit."""
 _LARGE = "10M"
 """The size that is timed only if asked for, and once."""
 _PATH = click.Path(path_type=Path)
@@ -59,6 +63,11 @@ _PATH = click.Path(path_type=Path)
     default=ROOT / "docs" / "speed.md",
     help="The document whose block is replaced; default: docs/speed.md.",
 )
+@click.option(
+    "--check",
+    is_flag=True,
+    help="Write nothing; end with exit code 1 where a ratio is more than 15 % above the one kept last.",
+)
 def main(
     *,
     sizes: tuple[str, ...],
@@ -69,9 +78,11 @@ def main(
     oracle: Path,
     folder: Path | None,
     document: Path,
+    check: bool,
 ) -> None:
     """Time every stage from a file to a report, each in a fresh process, and write the tables."""
-    block = find_block(document, "speed")
+    block, by_commit = find_block(document, "speed"), find_block(document, "speed by commit")
+    history = History(_KEPT)
     runs = {"10k": repeat_small, "100k": repeat_small, "1M": repeat, _LARGE: 1}
     wanted = [size for size in SIZES if size in sizes or (not sizes and size != _LARGE)]
     if large and _LARGE not in wanted:
@@ -80,11 +91,34 @@ def main(
         found = find_traces(wanted, traces, oracle, place)
         if not found:
             raise click.ClickException("there is no trace to time")
-        results = []
+        results: list[tuple[Trace, Measured]] = []
         for trace in found:
-            results.append((trace, measure(trace, place, runs[trace.size])))
-            # After each trace, so that an hour's figures are kept if the rest fails.
-            block.write(describe(results, runs, machine()))
+            stages = measure(trace, place, runs[trace.size])
+            results.append((trace, stages))
+            if not check:
+                # After each trace, so that an hour's figures are kept if the rest fails.
+                block.write(describe(results, runs, machine()))
+                history.keep(_commit(), trace, find_ratios(stages))
+                by_commit.write(history.describe())
+    if check:
+        _compare([(trace, find_ratios(stages)) for trace, stages in results], history)
+
+
+def _compare(now: list[tuple[Trace, Ratios]], history: History) -> None:
+    """Print today's ratios beside those kept last; exit code 1 where one is worse."""
+    for trace, ratios in now:
+        kept = history.latest(trace)
+        for name, said in NAMES.items():
+            before = "not kept" if kept is None else f"{getattr(kept, name):.2f}"
+            click.echo(f"{trace.name}: {said} / floors: {getattr(ratios, name):.2f}, before: {before}")
+    if worse := list(regressions(now, history)):
+        raise click.ClickException("; ".join(worse))
+
+
+def _commit() -> str:
+    """Return the commit that is checked out; with `+` where files differ from it."""
+    command = ["git", "describe", "--always", "--dirty=+", "--exclude=*"]
+    return subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from benchmarks.accuracy.markdown import table
+from benchmarks.speed.history import NAMES, find_ratios
 from benchmarks.speed.inputs import SIZES, Trace
 from benchmarks.speed.measure import ALONE
 
@@ -14,8 +15,9 @@ _NAMES = {
     "model": "causal graph",
     "what_if": "what if",
     "tables": "tables",
-    "import_only": "offline import only (floor)",
+    "import_only": "offline import of a lean graph (floor)",
     "whole_way": "file → stored graph and printed report",
+    "all_files": "file → the same and all files of the report",
     "report": "report on the stored run",
     "bolt": "load over Bolt",
 }
@@ -42,13 +44,12 @@ def _ratios(results: Sequence[tuple[Trace, Measured]]) -> Iterator[str]:
         smaller = sizes[max(sizes.index(trace.size) - 1, 0)]
         before = per_event.get((trace.kind, smaller))
         growth = f"{_per_event(stages) / before:.2f}" if before and smaller != trace.size else ""
-        whole, floor = stages["whole_way"], [stages["decode"], stages["import_only"]]
+        whole, ratios = stages["whole_way"], find_ratios(stages)
         rows.append(
             (
                 trace.name,
                 f"{whole['verdict_s']:.1f} s",
-                *(f"{whole[name] / sum(f['wall_s'] for f in floor):.2f}" for name in ("verdict_s", "wall_s")),
-                f"{(whole['cpu_s'] + whole['server_cpu_s']) / sum(f['cpu_s'] for f in floor):.2f}",
+                *(f"{getattr(ratios, name):.2f}" for name in NAMES),
                 f"{whole['peak'] / 1e9:.2f} GB",
                 f"{stages['report']['heap'] / 1e9:.2f} GB",
                 f"{stages['report']['wall_s']:.1f} s",
@@ -57,7 +58,8 @@ def _ratios(results: Sequence[tuple[Trace, Measured]]) -> Iterator[str]:
             )
         )
     columns = (
-        *("trace", "first screen", "the same / floors", "whole way / floors, wall", "the same, CPU"),
+        *("trace", "first screen, s"),
+        *(f"{name} / floors" for name in NAMES.values()),
         *("Python's peak", "server's heap"),
         *("report on the stored run", "its CPU", "CPU an event against the next smaller"),
     )

@@ -6,14 +6,17 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import click
 import psutil
 
+from benchmarks.speed import measure
 from benchmarks.speed.measure import ROOT
+from tracegraph.store.workspace import Workspace
 
 _PAUSE_S = 0.05
 """The pause between two samples of the memory."""
@@ -25,10 +28,17 @@ _COMMAND = "from tracegraph.cli.main import main; raise SystemExit(main())"
 
 @dataclass
 class Cost:
-    """The cost of a report: seconds, and the largest memory of the command with its readers, in bytes."""
+    """The cost of a report: seconds, CPU seconds with Java's, and memory in bytes.
+
+    `peak`: the largest memory of the command with its readers at one time; `own_peak`: of the command alone;
+    `disk`: what the workspace holds afterwards.
+    """
 
     wall_s: float
+    cpu_s: float
     peak: int
+    own_peak: int
+    disk: int
 
 
 oracle_option = click.option(
@@ -67,55 +77,84 @@ def main(*, ranks: int, events: int, many: int, many_events: int, repeat: int, o
             click.echo(_row(f"{many} ranks of {many_events:,} events", measure_report(large, place / "ws")))
 
 
-def simulate(oracle: Path, folder: Path, ranks: int, events: int) -> Path:
+def simulate(oracle: Path, folder: Path, ranks: int, events: int, *options: str) -> Path:
     """Make a folder with the traces of a simulated job, with `events` events for each rank."""
     program = oracle / "synth_kineto.py"
     if not program.exists():
         raise click.ClickException(f"{oracle} has no synth_kineto.py; name its folder with --oracle")
     folder.mkdir()
-    options = ["--events", str(events), "--ranks", str(ranks), "--gz"]
-    command: list[str | Path] = [sys.executable, program, folder / "job", *options]
+    sizes = ["--events", str(events), "--ranks", str(ranks), "--gz"]
+    command: list[str | Path] = [sys.executable, program, folder / "job", *sizes, *options]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     (folder / "job_truth.json").unlink()
     return folder
 
 
-def measure_report(traces: Path, workspace: Path) -> Cost:
-    """Measure one report on a folder in a fresh workspace; stop the server and remove all afterwards."""
+def measure_report(
+    traces: Path,
+    workspace: Path,
+    *options: str,
+    then: Callable[[Path], object] = lambda workspace: None,
+) -> Cost:
+    """Measure one report on a folder in a fresh workspace; stop the server and remove all afterwards.
+
+    `then` is called with the workspace before that.
+    """
     command = [sys.executable, "-c", _COMMAND, "--workspace", str(workspace), "--quiet"]
     begun = time.perf_counter()
-    process = subprocess.Popen([*command, "report", str(traces)], stdout=subprocess.DEVNULL, cwd=ROOT)
-    watch = _Watch(psutil.Process(process.pid))
+    process = subprocess.Popen(
+        [*command, "report", str(traces), *options], stdout=subprocess.DEVNULL, cwd=ROOT
+    )
+    watch = _Watch(psutil.Process(process.pid), workspace)
     code = process.wait()
     wall_s = time.perf_counter() - begun
-    peak = watch.stop()
-    subprocess.run([*command, "db", "stop"], check=True, stdout=subprocess.DEVNULL, cwd=ROOT)
-    shutil.rmtree(workspace)
-    if code:
-        raise click.ClickException(f"the report on {traces} failed: its message stands above")
-    return Cost(wall_s, peak)
+    watch.stop()
+    try:
+        if code:
+            raise click.ClickException(f"the report on {traces} failed: its message stands above")
+        disk = sum(file.stat().st_size for file in workspace.rglob("*") if file.is_file())
+        then(workspace)
+    finally:
+        subprocess.run([*command, "db", "stop"], check=True, stdout=subprocess.DEVNULL, cwd=ROOT)
+        shutil.rmtree(workspace)
+    return Cost(wall_s, watch.cpu_s, watch.peak, watch.own_peak, disk)
 
 
 class _Watch:
-    """Samples the memory of a process and of all processes that it began, except for Java."""
+    """Samples a process and all that it began: CPU seconds, and memory except for Java's."""
 
-    def __init__(self, process: psutil.Process) -> None:
-        self._process, self._peak = process, 0
+    def __init__(self, process: psutil.Process, workspace: Path) -> None:
+        self._process, self.peak, self.own_peak = process, 0, 0
+        self._spent: dict[int, float] = {}
+        self._java = measure.Watch(Workspace(workspace).neo4j_home)
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._look, daemon=True)
         self._thread.start()
 
-    def stop(self) -> int:
-        """End, and return the largest sum of the memory at one time, in bytes."""
+    def stop(self) -> None:
+        """End; what was seen is final."""
         self._done.set()
         self._thread.join()
-        return self._peak
+
+    @property
+    def cpu_s(self) -> float:
+        """CPU seconds of all of them, and of the server of the workspace."""
+        return sum({**self._spent, **self._java.cpu_s}.values())
 
     def _look(self) -> None:
         while not self._done.wait(_PAUSE_S):
             with suppress(psutil.Error):
                 family = [self._process, *self._process.children(recursive=True)]
-                self._peak = max(self._peak, sum(map(_memory, family)))
+                self.peak = max(self.peak, sum(map(_memory, family)))
+                self.own_peak = max(self.own_peak, _memory(self._process))
+                for one in family:
+                    self._note(one)
+            self._java.look()
+
+    def _note(self, process: psutil.Process) -> None:
+        with suppress(psutil.Error):
+            times = process.cpu_times()
+            self._spent[process.pid] = times.user + times.system
 
 
 def _memory(process: psutil.Process) -> int:
@@ -127,7 +166,8 @@ def _memory(process: psutil.Process) -> int:
 
 def _fastest(traces: Path, place: Path, repeat: int) -> Cost:
     costs = [measure_report(traces, place / "ws") for _ in range(repeat)]
-    return Cost(min(cost.wall_s for cost in costs), max(cost.peak for cost in costs))
+    fastest = min(costs, key=lambda cost: cost.wall_s)
+    return replace(fastest, peak=max(cost.peak for cost in costs))
 
 
 def _row(what: str, cost: Cost) -> str:

@@ -79,6 +79,7 @@ def main(trace: Path, large: Path, document: Path) -> None:
                 for question in (("report",), ("query", "hotspots"), ("cypher", "RETURN 1"))
             ]
             added = watch(workspace, "report", str(large), "--run", "large")
+            beside = _beside(workspace)
         finally:
             stop_server(workspace)
     names = ("`report` stored", "`query hotspots`", "`cypher`")
@@ -88,9 +89,31 @@ def main(trace: Path, large: Path, document: Path) -> None:
         _said("A new workspace", fresh),
         _said(f"A server that is up and has stored {_WARM_UPS + 1} runs", warm),
         f"Questions about a stored run, the server up: {questions}.",
+        f"Beside them on this machine: {beside}.",
         _said(f"{large.name} into the same workspace", added),
     )
     block.write("\n\n".join(parts))
+
+
+def _beside(workspace: Workspace) -> str:
+    """Time what any command of Python and any server takes; the fastest of three."""
+    ours = ("-c", _PROGRAM, "--workspace", str(workspace.root))
+    commands = {
+        "`python -c pass`": ("-c", "pass"),
+        "`import pandas`": ("-c", "import pandas"),
+        "a report on a file that is not there": (*ours, "report", "no_such_file.json"),
+    }
+    times = {name: min(_seconds(*command) for _ in range(3)) for name, command in commands.items()}
+    stop_server(workspace)
+    times["the start of a server alone"] = _seconds(*ours, "db", "start")
+    return ", ".join(f"{name} {seconds:.2f} s" for name, seconds in times.items())
+
+
+def _seconds(*arguments: str) -> float:
+    begun = time.perf_counter()
+    command = [sys.executable, *arguments]
+    subprocess.run(command, env=_ENVIRONMENT, capture_output=True, check=False)
+    return time.perf_counter() - begun
 
 
 def _said(what: str, stages: list[Stage]) -> str:

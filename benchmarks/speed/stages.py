@@ -16,6 +16,8 @@ from unittest.mock import patch
 import msgspec
 from isal import isal_zlib
 
+from benchmarks.speed.inputs import STORED, kind_of
+from benchmarks.speed.lean import lean_graph
 from tracegraph.base.errors import InputError
 from tracegraph.base.progress import silent
 from tracegraph.cli.main import main as tracegraph
@@ -152,7 +154,9 @@ def _sizes(graph: GraphTables) -> Facts:
 
 
 def import_only(trace: Path, workspace: Workspace) -> Facts:
-    """Measure the floor of storing: only Neo4j's own offline import of the same files."""
+    """Measure the floor of storing: only Neo4j's own offline import, of a lean graph of as many events."""
+    events = len(read_events(read_trace(trace, Integrity(trace.name)))[0])
+    graph = lean_graph(*(round(events * one) for one in STORED[kind_of(trace)]))
     costs: list[Facts] = []
     run_admin = java.run_admin
 
@@ -164,7 +168,7 @@ def import_only(trace: Path, workspace: Workspace) -> Facts:
         costs.append(cost)
         return printed[0]
 
-    with patch.object(java, "run_admin", timed), _made(trace, workspace) as graph:
+    with patch.object(java, "run_admin", timed):
         offline_import.build_home(workspace, [graph], silent)
     shutil.rmtree(workspace.root)
     return costs[0]
@@ -179,6 +183,14 @@ def whole_way(trace: Path, workspace: Workspace) -> Facts:
     with redirect_stdout(heard):
         facts = _timed(lambda: _command(workspace, "report", str(trace)))
     return facts | {"verdict_s": heard.at - begun}
+
+
+def all_files(trace: Path, workspace: Workspace) -> Facts:
+    """Measure the way from a file to all files of a report, `-o`, in a new workspace."""
+    out = workspace.root.with_name(f"{workspace.root.name}_files")
+    facts = _timed(lambda: _command(workspace, "report", str(trace), "-o", str(out)))
+    shutil.rmtree(out)
+    return facts
 
 
 class _FirstWords(StringIO):
@@ -245,7 +257,10 @@ def queries(_: Path, workspace: Workspace) -> Facts:
 
 STAGES: dict[str, Callable[[Path, Workspace], Facts]] = {
     stage.__name__: stage
-    for stage in (decode, read, model, what_if, tables, import_only, whole_way, report, queries, bolt)
+    for stage in (
+        *(decode, read, model, what_if, tables, import_only),
+        *(all_files, whole_way, report, queries, bolt),
+    )
 }
 
 

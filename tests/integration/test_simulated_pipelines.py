@@ -1,13 +1,11 @@
 """`pipeline` of simulated jobs: the work of each stage and its bubble, to the nanosecond."""
 
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 from stored_traces import take_for_own
 
-sys.path.append(str(Path(__file__).parents[2]))
 from benchmarks.simulator.kineto import write_job
 from benchmarks.simulator.pipeline import COMPUTES, RECEIVES, SENDS, Job, Rank, simulate, span_ns
 from benchmarks.simulator.schedules import FORWARD, SCHEDULES

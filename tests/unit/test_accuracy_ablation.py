@@ -1,14 +1,9 @@
 """The model with a rule left out: what is lost, and that every case of the benchmark still runs."""
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 import tiny
 from tiny import call, event, kernel, sync
-
-sys.path.append(str(Path(__file__).parents[2]))
 
 from benchmarks.accuracy.ablation import RULES, Case, cases
 from tracegraph.ingest.causal.events.event_arrays import read_events

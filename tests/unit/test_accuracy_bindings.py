@@ -1,15 +1,11 @@
 """Binding edges against the truth's causes, and what is seen around silences: on traces of a few rows."""
 
-import sys
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
 import tiny
 from tiny import Row, call, event, kernel, step
-
-sys.path.append(str(Path(__file__).parents[2]))
 
 from benchmarks.accuracy import calibration, silences
 from benchmarks.accuracy.bindings import judge_bindings

@@ -1,12 +1,9 @@
 """The benchmark of Nsight Systems: a report has the rows of the simulation that its form can have."""
 
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-sys.path.append(str(Path(__file__).parents[2]))
 
 from benchmarks.accuracy.nsight_tables import (
     Form,

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
-sys.path.append(str(ROOT))
+from benchmarks.accuracy import compare, goals, harder, sets, what_if
+from benchmarks.accuracy import verdict as verdicts
 
-from benchmarks.accuracy import compare, goals, harder, sets, what_if  # noqa: E402
-from benchmarks.accuracy import verdict as verdicts  # noqa: E402
+ROOT = Path(__file__).parents[2]
+
 
 CLAIMS = runpy.run_path(str(ROOT / "docs" / "claims.py"))
 BLOCKS = ("harder", "harder-stored", "vary", "scores", "calibration", "ablation", "files", "silences")

@@ -1,11 +1,8 @@
 """Which kills `python -m benchmarks.crash` tries next, from what its file says was tried."""
 
-import sys
 from pathlib import Path
 
 from crash_steps import Step, Trial
-
-sys.path.append(str(Path(__file__).parents[2]))
 
 from benchmarks.crash.describe import describe
 from benchmarks.crash.order import site_of, still_to_try

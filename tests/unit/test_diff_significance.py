@@ -1,19 +1,13 @@
 """Whether steps differ by more than chance: against scipy's own Welch test, and on simulated pairs."""
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from tracegraph.workbench.diff.significance import Comparison, compare_steps
-
-sys.path.append(str(Path(__file__).parents[2]))
-
 from benchmarks.accuracy.step_pairs import SITUATIONS, Situation, judge_pairs
+from tracegraph.workbench.diff.significance import Comparison, compare_steps
 
 PAIRS = 200
 ZIGZAG = [100, 103, 99, 104, 98, 102, 97, 101]

@@ -1,7 +1,6 @@
 """Of any run: what bounds it gains most, and the first fix is the verdict's and the first that is advised."""
 
 import json
-import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +13,7 @@ from hypothesis import assume, given
 from report_data import make_findings
 from verdict_checks import check_verdict
 
+from benchmarks.accuracy.verdicts import Input, chosen_inputs
 from tracegraph.base.errors import InputError
 from tracegraph.base.progress import silent
 from tracegraph.ingest.pipeline import ingest_run
@@ -29,9 +29,7 @@ from tracegraph.workbench.sections.section import all_sections
 
 ROOT = Path(__file__).resolve().parents[2]
 SHARED = ROOT.parent / "shared"
-sys.path.append(str(ROOT))
 
-from benchmarks.accuracy.verdicts import Input, chosen_inputs  # noqa: E402
 
 INPUTS = chosen_inputs(ROOT / "examples" / "traces", [SHARED / "traces", SHARED / "cases"])
 """All files and jobs at hand; without the shared ones the examples."""

@@ -1,11 +1,7 @@
 """Simulated pipelines: times worked out by hand, bubbles by formula, and what-if against simulating again."""
 
-import sys
-from pathlib import Path
-
 import pytest
 
-sys.path.append(str(Path(__file__).parents[2]))
 from benchmarks.simulator.judge import GOAL, bubble, describe, expected_bubble, judge
 from benchmarks.simulator.pipeline import COMPUTES, Job, simulate, span_ns
 from benchmarks.simulator.schedules import SCHEDULES, Pass, interleaved, one_f_one_b, zero_bubble

@@ -1,18 +1,10 @@
 """What changed between two states of the project in what reports say first."""
 
-import sys
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.append(str(ROOT))
+from benchmarks.accuracy.verdicts import Said, chosen_inputs, describe_changes, save, saved
 
-from benchmarks.accuracy.verdicts import (  # noqa: E402
-    Said,
-    chosen_inputs,
-    describe_changes,
-    save,
-    saved,
-)
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def said(name: str, *sentences: str) -> Said:
