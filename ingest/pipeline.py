@@ -182,6 +182,7 @@ def ingest_run(
     }
     if any(file.in_short for file in found.files):
         manifest["in_full"] = [file.rank for file in found.files if not file.in_short]
+        manifest["kernel_types"] = [asdict(spelling) for spelling in options.spellings]
     if options.companions:
         graph, manifest, _ = attach_files(graph, manifest, options.companions, options.limits)
     return replace(graph, late=late), manifest

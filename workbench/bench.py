@@ -286,12 +286,10 @@ class Workbench(BenchQueries):
         self.store(graph, manifest)
         return Run(self, graph.run)
 
-    def load_ranks(
-        self, ranks: Sequence[int], run: str | None = None, *, kernel_types: File | None = None
-    ) -> "Run":
+    def load_ranks(self, ranks: Sequence[int], run: str | None = None) -> "Run":
         """Store a run again, by default the newest, with more of its ranks in full; it keeps its name.
 
-        It is made of its own files, as `tracegraph runs load` does.
+        It is made of its own files and as it was made first, as `tracegraph runs load` does.
 
         Raises
         ------
@@ -307,8 +305,7 @@ class Workbench(BenchQueries):
         kept = self.kept_run(run)
         manifest = self.workspace.manifest(kept.name) or {}
         policy = str(self.workspace.load_run(kept.name).nodes["Run"]["cross_thread"][0].as_py())
-        spellings = () if kernel_types is None else read_spellings(Path(kernel_types))
-        options = options_of(manifest, policy, ranks, spellings)
+        options = options_of(manifest, policy, ranks)
         with self.storing(sources_of(manifest), kept.name, options) as stored:
             return Run(self, stored.tables.run)
 

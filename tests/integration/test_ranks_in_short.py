@@ -57,6 +57,19 @@ def test_ranks_in_short_and_loaded(job: Path, workspace: Workspace, tracegraph: 
     assert short.rank_work().equals(full.rank_work())
 
 
+def test_kernels_are_of_the_types_that_were_said_first(
+    job: Path, workspace: Workspace, tracegraph: Ask
+) -> None:
+    types, made = job.parent / "types.txt", ("ingest", job, "--detail", "path", "--run", "six_types")
+    types.write_text("communication ^my_ring\n")
+    assert tracegraph(*made, "--kernel-types", types)[0] == 0
+    types.unlink()
+    said = (workspace.manifest("six_types") or {})["kernel_types"]
+    assert [(one["kernel_type"], one["pattern"]) for one in said] == [("communication", "^my_ring")]
+    assert tracegraph("runs", "load", "six_types", "--rank", "5")[0] == 0
+    assert (workspace.manifest("six_types") or {})["kernel_types"] == said
+
+
 def test_a_file_that_is_gone_or_changed_is_named(job: Path, tracegraph: Ask) -> None:
     assert tracegraph("ingest", job, "--detail", "path", "--run", "six_gone")[0] == 0
     for words, text in ((("--rank", "1"), "is in full"), (("--rank", "7"), "has no rank 7")):
@@ -80,3 +93,7 @@ def test_a_what_if_says_what_stays(job: Path, tracegraph: Ask) -> None:
     code, said, _ = tracegraph("what-if", "--no-stragglers", "--run", "six_if")
     assert code == 0
     assert "2 ranks are in short: what they work on stays as recorded" in " ".join(said.split())
+    code, _, err = tracegraph("what-if", "--remove-wait", "work of a rank in short", "--run", "six_if")
+    assert code
+    assert "'work of a rank in short' is no wait" in err
+    assert "tracegraph runs load" in err

@@ -2,7 +2,7 @@
 
 import os
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -33,9 +33,7 @@ def sources_of(manifest: Manifest) -> list[Source]:
     return found
 
 
-def options_of(
-    manifest: Manifest, cross_thread: str, ranks: Iterable[int], spellings: Sequence[Spelling] = ()
-) -> IngestOptions:
+def options_of(manifest: Manifest, cross_thread: str, ranks: Iterable[int]) -> IngestOptions:
     """Say how a run was made, with more of its ranks in full.
 
     Raises
@@ -59,7 +57,7 @@ def options_of(
     return IngestOptions(
         cross_thread=cross_thread,
         step_marker=manifest.get("step_marker"),
-        spellings=spellings,
+        spellings=[Spelling(**one) for one in manifest.get("kernel_types", [])],
         companions=[str(row["path"]) for row in manifest.get("companions", [])],
         job=manifest.get("job"),
         detail=FULL if every == held else PATH,

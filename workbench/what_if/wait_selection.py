@@ -16,7 +16,7 @@ from tracegraph.ingest.what_if.changes.change import (
 )
 from tracegraph.ingest.what_if.graph.graph import ReplayGraph
 from tracegraph.ingest.what_if.graph.subtrees import nearest_above
-from tracegraph.vocabulary.gaps import GAP_NAMES
+from tracegraph.vocabulary.gaps import GAP_NAMES, IN_SHORT
 from tracegraph.vocabulary.mechanisms import CODE, MECHANISMS
 from tracegraph.workbench.text.names import match_names
 from tracegraph.workbench.what_if.selection import Matched, frames_named
@@ -53,11 +53,16 @@ def match_waits(graph: ReplayGraph, wanted: str) -> MatchedWaits:
     Raises
     ------
     InputError
-        Nothing in the run has the name.
+        Nothing in the run has the name, or it means work.
     """
     name, _, place = wanted.partition(AT)
     there = [name for name in GAP_NAMES if matched(graph, _everywhere(graph, name)).count]
     chosen = match_names(there, name)
+    if chosen == [IN_SHORT]:
+        raise InputError(
+            f"{IN_SHORT!r} is no wait: it is all that a rank in short works on",
+            "take the rank in full: tracegraph runs load RUN --rank N",
+        )
     if len(chosen) == 1:
         change = _everywhere(graph, chosen[0])
         inside = _inside(graph, wanted, place)
