@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tiny import event
 from tiny_job import rows_of_rank, write_trace
 
 from tracegraph.store.connection_settings import ConnectionSettings
@@ -18,11 +19,12 @@ WORKS_US = (60, 50, 100, 40, 70, 30)
 
 @pytest.fixture
 def job(tmp_path: Path) -> Path:
-    """Six ranks, of which the third is late."""
+    """Six ranks, of which the third is late and the last one ends last."""
     folder = tmp_path / "job"
     folder.mkdir()
     for rank, work in enumerate(WORKS_US):
         rows = rows_of_rank(work, group_ranks="[0, 1, 2, 3, 4, 5]")
+        rows += [event("save", 345, 350)] if rank == len(WORKS_US) - 1 else []
         write_trace(folder / f"rank{rank}.json", rows, rank, len(WORKS_US))
     return folder
 

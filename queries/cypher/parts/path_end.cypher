@@ -1,5 +1,5 @@
 // Where the path ends: what ends exactly at end_ns on one of the lanes, work before waits before gaps; work of no
-// length only where a change left nothing else.
+// length only where a change left nothing else. All that a rank in short works on is a gap of that name.
 // `chain >= 0` lets the index on (run, chain) find the chains of the run.
 MATCH (c:Chain {run: $run})
 WHERE c.chain >= 0 AND c.start_ns <= end_ns AND c.end_ns >= end_ns AND c.lane IN lanes
@@ -11,7 +11,8 @@ UNION ALL
   RETURN s ORDER BY s.kind DESC LIMIT 1
 }
 WITH start_ns, end_ns, c, s WHERE s.end_ns = end_ns
-WITH start_ns, end_ns, c, s.start_ns = end_ns AS empty, s.kind AS kind
+WITH start_ns, end_ns, c, s.start_ns = end_ns AS empty,
+  CASE WHEN s.kind = 'gap' AND s.name = 'work of a rank in short' THEN 'work' ELSE s.kind END AS kind
 WITH start_ns, end_ns, c, empty, CASE
     WHEN kind = 'work' AND NOT empty THEN 0
     WHEN kind = 'wait' AND NOT empty THEN 1
