@@ -51,12 +51,16 @@ def test_ranks_in_short_and_loaded(job: Path, workspace: Workspace, tracegraph: 
     assert waits.index[waits["in_short"]].tolist() == [4, 5]
     assert waits["exposed_wait_ns"].isna().tolist() == waits["in_short"].tolist()
     assert short.traces().set_index("rank")["in_short"].sum() == 2
+    code, said, _ = tracegraph("diff", "six_full", "six")
+    assert code == 0
+    assert "in full are all ranks of A and ranks 0, 1, 2, 3 of B: names" in " ".join(said.split())
     assert tracegraph("runs", "load", "six", "--rank", "5")[0] == 0
     assert not short.traces().set_index("rank")["in_short"][5]
     assert (workspace.manifest("six") or {})["in_full"] == [0, 1, 2, 3, 5]
     assert tracegraph("runs", "load", "six", "--rank", "4")[0] == 0
     assert "in_full" not in (workspace.manifest("six") or {})
     assert short.rank_work().equals(full.rank_work())
+    assert "in full are" not in tracegraph("diff", "six_full", "six")[1]
 
 
 def test_kernels_are_of_the_types_that_were_said_first(

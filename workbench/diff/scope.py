@@ -12,12 +12,16 @@ from tracegraph.queries.runs import Ask, RunWindow, find_window
 from tracegraph.queries.shapes.rows import job_steps
 from tracegraph.vocabulary.integrity_codes import DOUBTFUL
 from tracegraph.workbench.findings.step_summary import summarise_steps
-from tracegraph.workbench.text.text import plural
+from tracegraph.workbench.text.text import plural, the_first
 
 _OTHER_RANKS = (
     "where a rank waits for others, the path of its step goes over them, and all end a step together: what a "
     "rank itself does longer or shorter is told by what runs, not by the path"
 )
+
+
+_MOST_RANKS = 12
+"""Ranks in full whose numbers a note lists."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +89,8 @@ def choose(ask: Ask, a: Side, b: Side) -> Scope:
     a, b, notes = _with_steps(ask, a, b, files)
     windows = [_window(ask, side, of_run) for side, of_run in zip((a, b), files, strict=True)]
     odd = [_odd(ask, run) for run in dict.fromkeys((a.run, b.run))]
-    return Scope(a, b, windows[0], windows[1], (*notes, *_of_hardware(files, a, b), *filter(None, odd)))
+    about = (*_of_detail(files), *_of_hardware(files, a, b), *filter(None, odd))
+    return Scope(a, b, windows[0], windows[1], (*notes, *about))
 
 
 def _odd(ask: Ask, run: str) -> str:
@@ -158,6 +163,21 @@ def _typical(ask: Ask, side: Side) -> int:
     rows = job_steps(rows) if side.rank is None else rows[rows["rank"] == side.rank]
     summary = summarise_steps(rows)
     return int(rows["number"].iloc[0]) if summary is None else summary.typical
+
+
+def _of_detail(files: Sequence[pd.DataFrame]) -> Sequence[str]:
+    """Note of which ranks the work is known, if it is not known of all on both sides."""
+    full = [sorted(of_run.loc[~of_run["in_short"], "rank"].tolist()) for of_run in files]
+    told = [
+        f"{'all ranks' if len(ranks) == len(of_run) else f'ranks {the_first(ranks, _MOST_RANKS)}'} of {side}"
+        for side, ranks, of_run in zip("AB", full, files, strict=True)
+    ]
+    if all(len(ranks) == len(of_run) for ranks, of_run in zip(full, files, strict=True)):
+        return []
+    return [
+        f"in full are {told[0]} and {told[1]}: names, numbers and times of work are of these alone, so they "
+        "tell of a change only where both sides have the same ranks in full; lengths are of all ranks"
+    ]
 
 
 def _of_hardware(files: Sequence[pd.DataFrame], a: Side, b: Side) -> Sequence[str]:

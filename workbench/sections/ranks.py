@@ -11,7 +11,7 @@ from tracegraph.workbench.findings.stragglers import Cause, Ranks, Straggler, co
 from tracegraph.workbench.sections.blocks import Block, Fact, Facts, Words
 from tracegraph.workbench.sections.section import TIME, Parameters, Scope, Section
 from tracegraph.workbench.text.names import readable
-from tracegraph.workbench.text.text import format_share, label, plural
+from tracegraph.workbench.text.text import format_share, label, plural, the_first
 
 _SHARED, _MOST_STRAGGLERS, _MOST_NAMES, _NAME_CELLS, _MOST_RANKS = 0.2, 2, 2, 60, 12
 """Limits of what is said about late ranks.
@@ -55,12 +55,10 @@ def _facts(ranks: Ranks, steps: int, run: str) -> Iterator[Fact]:
 
 
 def _detail(ranks: Ranks, run: str) -> str:
-    listed = ", ".join(map(str, ranks.in_full[:_MOST_RANKS]))
-    more = f" and {len(ranks.in_full) - _MOST_RANKS} more" if len(ranks.in_full) > _MOST_RANKS else ""
     return (
-        f"ranks {listed}{more}: what is said of work, GPUs, steps and code is of these. Of the other "
-        f"{plural(ranks.in_short, 'rank')} only operations with others are here; the gap {IN_SHORT!r} is "
-        f"all that they did between them: {_load(run, 'N')}"
+        f"ranks {the_first(ranks.in_full, _MOST_RANKS)}: what is said of work, GPUs, steps and code is of "
+        f"these. Of the other {plural(ranks.in_short, 'rank')} only operations with others are here; the gap "
+        f"{IN_SHORT!r} is all that they did between them: {_load(run, 'N')}"
     )
 
 

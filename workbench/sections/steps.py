@@ -10,6 +10,7 @@ from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.findings.step_summary import StepSummary
 from tracegraph.workbench.sections.blocks import Block, Column, Fact, Facts, Plot, Table
 from tracegraph.workbench.sections.section import TIME, Parameters, Scope, Section, refuse_part
+from tracegraph.workbench.text.text import the_first
 
 _MOST_OUTLIERS = 8
 """How many outliers are named."""
@@ -123,8 +124,7 @@ def _range_text(found: tuple[int, int] | None) -> str:
 
 
 def _shown(numbers: Sequence[int]) -> str:
-    more = f" and {len(numbers) - _MOST_OUTLIERS} more" if len(numbers) > _MOST_OUTLIERS else ""
-    return ", ".join(map(str, numbers[:_MOST_OUTLIERS])) + more if numbers else "none"
+    return the_first(numbers, _MOST_OUTLIERS) if numbers else "none"
 
 
 def _outliers(lengths: "pd.Series[int]", summary: StepSummary) -> Fact:

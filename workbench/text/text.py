@@ -1,6 +1,7 @@
 """Text from traces and numbers for people: hostile characters made visible, long names cut, units chosen."""
 
 import unicodedata
+from collections.abc import Sequence
 
 from rich.cells import cell_len
 
@@ -101,6 +102,12 @@ def format_share(share: float) -> str:
 def format_times(ratio: float) -> str:
     """By how many times, with three digits; near 1 with one more, as `1.005`, which a small gain is."""
     return f"{ratio:.4g}" if 0.9 < ratio < 1.1 else f"{ratio:.3g}"
+
+
+def the_first(numbers: Sequence[int], most: int) -> str:
+    """Return numbers with commas, such as `1, 5, 17 and 3 more` where there are more than `most`."""
+    more = f" and {len(numbers) - most:,} more" if len(numbers) > most else ""
+    return ", ".join(map(str, numbers[:most])) + more
 
 
 def plural(count: int, noun: str, nouns: str = "") -> str:
