@@ -7,6 +7,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from queue import SimpleQueue
+from threading import Lock
 
 from tracegraph.base.errors import InputError
 from tracegraph.base.machine import cores, free_memory_bytes
@@ -45,10 +46,12 @@ _READING = "reading the files of all ranks"
 
 
 class Workers:
-    """A number of processes, each of which does one task at a time."""
+    """A number of processes, each of which does one task at a time; one that is killed is replaced."""
 
     def __init__(self, count: int) -> None:
         self._all = [self._start() for _ in range(count)]
+        self._no_more = False
+        self._starting = Lock()
         self._idle: SimpleQueue[subprocess.Popen[bytes]] = SimpleQueue()
         for process in self._all:
             self._idle.put(process)
@@ -64,21 +67,33 @@ class Workers:
         )
 
     def do(self, task: AnyTask[Result]) -> Result | Exception:
-        """Do a task in a process once one is free, and return what it found, or what was raised."""
+        """Do a task in a process once one is free, and return what it found, or what was raised.
+
+        If the process is killed, another one does the task once more: memory may have been short only then.
+        """
         process = self._idle.get()
-        assert process.stdin is not None
-        assert process.stdout is not None
         try:
-            send(process.stdin, task)  # type: ignore[arg-type]
-            answer: Result | Exception = receive(process.stdout)  # type: ignore[arg-type]
+            try:
+                return _done_in(process, task)
+            except (OSError, EOFError):
+                process = self._replaced(process)
+                return _done_in(process, task)
         except (OSError, EOFError):
             return _ended(task, process.wait())
         finally:
             self._idle.put(process)
-        return answer
+
+    def _replaced(self, ended: "subprocess.Popen[bytes]") -> "subprocess.Popen[bytes]":
+        """Start a process instead of one that has ended, unless all are to end: then return that one."""
+        with self._starting:
+            if not self._no_more:
+                self._all.append(self._start())
+            return ended if self._no_more else self._all[-1]
 
     def kill(self) -> None:
         """End all processes now; a thread that waits for one of them gets an error."""
+        with self._starting:
+            self._no_more = True
         for process in self._all:
             process.kill()
 
@@ -103,10 +118,19 @@ def open_workers(count: int) -> Iterator[Workers]:
         workers.close()
 
 
+def _done_in(process: "subprocess.Popen[bytes]", task: AnyTask[Result]) -> Result | Exception:
+    """Have a process do a task; OSError or EOFError if it ends before."""
+    assert process.stdin is not None
+    assert process.stdout is not None
+    send(process.stdin, task)  # type: ignore[arg-type]
+    answer: Result | Exception = receive(process.stdout)  # type: ignore[arg-type]
+    return answer
+
+
 def _ended(task: AnyTask[object], code: int) -> InputError:
     how = f"signal {-code}" if code < 0 else f"code {code}"
     return InputError(
-        f"the process that read {task.source.shown} ended with {how}",
+        f"two processes that read {task.source.shown} ended, the last one with {how}",
         "there may be too little memory: close other programs, or give fewer or shorter files",
     )
 

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -99,12 +100,48 @@ def test_an_interrupt_ends_the_processes(sources: list[Source]) -> None:
     assert not own_workers()
 
 
-def test_a_process_that_is_killed_is_one_line(sources: list[Source]) -> None:
+def test_the_file_of_a_process_that_is_killed_is_read_once_more(sources: list[Source]) -> None:
     with open_workers(1) as workers:
-        workers._all[0].send_signal(signal.SIGKILL)
-        outcome = workers.do(Task(sources[0], ALONE))
+        for killed in range(2):  # the second time one that was started for the first
+            workers._all[-1].send_signal(signal.SIGKILL)
+            outcome = workers.do(Task(sources[killed], ALONE))
+            assert not isinstance(outcome, Exception)
+            assert [part.rank for part in outcome] == [killed]
+    assert not own_workers()
+
+
+@dataclass(frozen=True)
+class Deadly:
+    """A task whose process kills itself."""
+
+    source: Source
+
+    def outcome(self) -> Exception:
+        os.kill(os.getpid(), signal.SIGKILL)
+        raise AssertionError
+
+
+def test_a_file_on_which_two_processes_are_killed_is_one_line(
+    sources: list[Source], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The processes find the task's class in this folder.
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(Path(__file__).parent), *sys.path]))
+    monkeypatch.setattr(Deadly, "__module__", Path(__file__).stem)
+    monkeypatch.setitem(sys.modules, Path(__file__).stem, sys.modules[__name__])
+    with open_workers(1) as workers:
+        outcome = workers.do(Deadly(sources[0]))
         assert isinstance(outcome, InputError)
-        assert "rank0.json ended with signal 9" in str(outcome)
+        assert "two processes that read" in str(outcome)
+        assert "rank0.json ended, the last one with signal 9" in str(outcome)
+        assert isinstance(workers.do(Task(sources[1], ALONE)), list)
+    assert not own_workers()
+
+
+def test_no_process_starts_once_all_are_to_end(sources: list[Source]) -> None:
+    with open_workers(1) as workers:
+        workers.kill()
+        assert isinstance(workers.do(Task(sources[0], ALONE)), InputError)
+        assert len(workers._all) == 1
 
 
 def test_processes_end_with_a_parent_that_is_killed(tmp_path: Path) -> None:
