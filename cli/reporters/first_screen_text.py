@@ -1,6 +1,6 @@
 """Shows the first screen of a report in the terminal, in at most `MOST_LINES` lines."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -99,6 +99,14 @@ def _more(hidden: int, *, is_written: bool) -> str:
     return f"-v shows every section{seen}{files}."
 
 
+def _by_reason(left_out: Mapping[str, str]) -> Mapping[str, list[str]]:
+    """Group the files that were left out by the reason, in their order."""
+    found: dict[str, list[str]] = {}
+    for name, reason in left_out.items():
+        found.setdefault(reason, []).append(name)
+    return found
+
+
 def print_written(console: Console, folder: Path, written: "Written", *, every: bool = False) -> None:
     """Print which files were written into a folder; with `every` each table by its name."""
     tables = [name for name in written.files if name.endswith(".csv")]
@@ -107,5 +115,6 @@ def print_written(console: Console, folder: Path, written: "Written", *, every: 
     place = visible(str(folder)) if every else label(str(folder), _PATH_CELLS)
     console.print(Text("Files", style="bold"))
     console.print(Text(f"  in {place}: {', '.join([*named, *counted])}"))
-    for name, reason in written.left_out.items():
-        console.print(Text(f"  {name} is left out: {visible(reason)}", style="yellow"))
+    for reason, names in _by_reason(written.left_out).items():
+        more = f" and {plural(len(names) - 1, 'more file')} are" if len(names) > 1 else " is"
+        console.print(Text(f"  {names[0]}{more} left out: {visible(reason)}", style="yellow"))

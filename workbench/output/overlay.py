@@ -132,5 +132,5 @@ def _open(source: Source) -> ChromeText:
         opened = open_source(path, integrity, sha256=source.sha256)
         form = format_of(opened)
         if form.chrome_text is None:
-            raise InputError(f"nothing can be drawn into {form.name}")
+            raise InputError(f"nothing can be drawn into a file of the format {form.name}")
         return form.chrome_text(opened)

@@ -7,6 +7,7 @@ from typing import Any, Literal, get_args
 import pandas as pd
 
 from tracegraph.workbench.findings.recommendations import Recommendation
+from tracegraph.workbench.text.text import plural
 
 _NumberKind = Literal["duration", "share", "count", "number", "bytes", "bandwidth", "amount", "times"]
 Kind = Literal["text", "prose", "name", "lines"] | _NumberKind
@@ -121,7 +122,7 @@ class Stack:
         ordered = sorted(self.parts, key=lambda one: (one.faster is None, -one.length_ns))
         named, others = ordered[: most - 1], ordered[most - 1 :]
         drawn = sum(one.length_ns > 0 for one in others)
-        rest = Part(f"{drawn} others", sum(one.length_ns for one in others), others[0].colour)
+        rest = Part(plural(drawn, "other"), sum(one.length_ns for one in others), others[0].colour)
         return replace(self, parts=sorted([*named, rest], key=lambda one: -one.length_ns))
 
 

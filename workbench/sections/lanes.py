@@ -27,8 +27,9 @@ def _content(findings: Findings) -> Sequence[Block]:
     drawing = draw_lanes(findings)
     note = (
         "Click a stretch for its cause, its slack, the way to it and the tables that name it, and a thread's "
-        "name for its call stacks; press ? for the keys. What is narrower than a pixel is merged. For "
-        "Perfetto there is the trace with the path in it: overlay.json.gz, beside this page."
+        "name for its call stacks; press ? for the keys. What is narrower than a pixel is merged. Of a "
+        "file in the format of Chrome there is overlay.json.gz beside this page: the trace with the path in "
+        "it, for Perfetto."
     )
     if drawing.hidden_lanes:
         verb = "is" if drawing.hidden_lanes == 1 else "are"
