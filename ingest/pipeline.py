@@ -34,11 +34,11 @@ from tracegraph.ingest.ranks.agreement import agree
 from tracegraph.ingest.ranks.communication import with_communication
 from tracegraph.ingest.ranks.dask_cluster import read_on
 from tracegraph.ingest.ranks.diagnosis import diagnose_job, findings_of_files
-from tracegraph.ingest.ranks.in_full import read_in_short
 from tracegraph.ingest.ranks.job import build_job
 from tracegraph.ingest.ranks.members import find_members
 from tracegraph.ingest.ranks.rank_part import Part, build_checked, understand
 from tracegraph.ingest.ranks.reading import read_here, read_parts
+from tracegraph.ingest.ranks.short.in_full import read_in_short
 from tracegraph.ingest.ranks.step_numbers import number_alike
 from tracegraph.ingest.readers.registry import trace_stem
 from tracegraph.ingest.sources.reading import read_ranks

@@ -22,8 +22,8 @@ from tracegraph.ingest.integrity_findings import Integrity
 from tracegraph.ingest.measures.measures import COUNTER_COLUMNS, Measures, measure
 from tracegraph.ingest.options import DEFAULT_OPTIONS, IngestOptions
 from tracegraph.ingest.ranks.communication import COMMUNICATION_COLUMNS, with_communication
-from tracegraph.ingest.ranks.in_short import in_short
 from tracegraph.ingest.ranks.members import Member, find_members
+from tracegraph.ingest.ranks.short.in_short import in_short
 from tracegraph.ingest.sources.reading import read_ranks
 from tracegraph.ingest.sources.source import Source
 from tracegraph.ingest.text_columns import arrow_texts

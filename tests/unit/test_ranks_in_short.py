@@ -18,17 +18,21 @@ from tracegraph.ingest.options import IngestOptions
 from tracegraph.ingest.pipeline import ingest_run
 from tracegraph.ingest.ranks.agreement import agree
 from tracegraph.ingest.ranks.diagnosis import diagnose_job
-from tracegraph.ingest.ranks.in_full import choose_in_full, read_in_short
 from tracegraph.ingest.ranks.job import Job, build_job
 from tracegraph.ingest.ranks.rank_part import Part, read_all_parts
 from tracegraph.ingest.ranks.reading import read_parts
+from tracegraph.ingest.ranks.short.in_full import choose_in_full, read_in_short
 from tracegraph.ingest.sources.source import Source, as_source
 from tracegraph.ingest.what_if.changes.between_ranks import without_stragglers
+from tracegraph.ingest.what_if.changes.change import Change, whole_window
 from tracegraph.ingest.what_if.fixes.registry import fixes_of
 from tracegraph.ingest.what_if.graph.graph import graph_of
+from tracegraph.ingest.what_if.predictions.predict import Predictor
 from tracegraph.vocabulary.gaps import IN_SHORT
 
 SIX = "[0, 1, 2, 3, 4, 5]"
+GOAL_NS = 1_000
+"""How far a replay of ranks in short may be off one of all in full: 1 µs, of steps of some milliseconds."""
 WORKS_US = (60, 50, 100, 40, 70, 30)
 """What each of six ranks works in a step: rank 2 is late."""
 
@@ -58,6 +62,16 @@ def turns(job: Job) -> list[tuple[int, int, int]]:
     return found
 
 
+def end_without(job: Job, rank: int) -> int:
+    """How long the job would take if the threads of a rank that is in full took no time, ns."""
+    graph = graph_of(job.model)
+    segments, lanes = graph.segments, graph.lanes
+    idle = segments.on_thread & (lanes.rank[segments.lane] == rank) & ~lanes.in_short[segments.lane]
+    assert segments.work[idle].any()
+    predictor = Predictor(graph, whole_window(graph))
+    return predictor.gain(Change(np.where(idle, 0.0, 1.0))).predicted_ns
+
+
 def check_alike(full: Job, short: Job) -> None:
     """The ranks meet at the same times, the path visits the same ranks, and a replay gives each start."""
     assert short.model.window == full.model.window
@@ -78,9 +92,16 @@ def test_a_rank_is_its_operations_and_the_lags_before_them(tmp_path: Path) -> No
     assert not late.scene.events.is_gpu.any()
     edges = other.found["evidence"].edges
     lags = (edges.effect_time - edges.cause_time).tolist()
-    # All that was before leads to the first one; the others begin 65 µs after the end of the one before.
-    assert lags == [0, 65_000, 65_000]
-    assert edges.cause_time.tolist()[1:] == other.scene.events.end.tolist()[:2]
+    # All that was before leads to the first one; the others begin 65 µs after the end of the one before. The
+    # thread alone, which works 60 µs and launches for 2, would be ready 62 and 124 µs after the first.
+    first, second, third = other.scene.events.start.tolist()
+    assert lags[:3] == [0, 65_000, 65_000]
+    assert edges.cause_time.tolist()[1:3] == other.scene.events.end.tolist()[:2]
+    sooner = sorted(zip(edges.effect_time.tolist(), edges.arrival.tolist(), strict=True))
+    assert sooner == [
+        *((first, first), (second, first + 62_000), (second, second)),
+        *((third, first + 124_000), (third, second + 62_000), (third, third)),
+    ]
 
 
 def test_the_path_is_that_of_the_ranks_in_full(tmp_path: Path) -> None:
@@ -205,5 +226,8 @@ def test_simulated_ranks_meet_as_in_full(oracle_folder: Path, tmp_path: Path, wo
     full, short = (parts_of(files, in_short=in_short) for in_short in (False, True))
     whole = build_job(full)
     check_alike(whole, build_job(short))
-    mixed = [ranks[place % 2] for place, ranks in enumerate(zip(full, short, strict=True))]
-    check_alike(whole, build_job(mixed))
+    mixed = build_job([ranks[place % 2] for place, ranks in enumerate(zip(full, short, strict=True))])
+    check_alike(whole, mixed)
+    for rank in (0, 2):
+        ends = [end_without(job, rank) for job in (whole, mixed)]
+        assert ends[0] == pytest.approx(ends[1], abs=GOAL_NS)

@@ -1,9 +1,10 @@
 """A rank in short: its operations with other ranks, and how long after which of them each of them came.
 
 What the rank did between them, on all its threads and streams, becomes one lag before each operation (`work
-in short`), from the end of the operation that its own graph leads back to. A lane of its own holds what comes
-before the first operations, another one what comes after the last. So the graph of the job has the ranks
-meet at the same times as in full, with as many rows as there are operations.
+in short`), from the end of the operation that its own graph leads back to, and further lags that hold it up
+once that one comes sooner. A lane of its own holds what comes before the first operations, another one what
+comes after the last. So the graph of the job has the ranks meet at the same times as in full, with as many
+rows as there are operations.
 """
 
 from dataclasses import dataclass, fields, replace
@@ -20,12 +21,11 @@ from tracegraph.ingest.causal.graph.model import RankModel
 from tracegraph.ingest.causal.launches.launches import Launches
 from tracegraph.ingest.causal.launches.lost_launches import no_lost_launches
 from tracegraph.ingest.causal.rules.context import Scene
-from tracegraph.ingest.causal.rules.edges import SHORT, Edges, Found, Waits, make_edges, on_thread
-from tracegraph.ingest.ranks.boundaries import Boundaries, find_boundaries
+from tracegraph.ingest.causal.rules.edges import Found
+from tracegraph.ingest.ranks.short.lags import find_lags
 from tracegraph.ingest.text_columns import TextColumn, text_column
 from tracegraph.vocabulary.categories import LIBRARY_COLLECTIVE
 from tracegraph.vocabulary.lane_kinds import IN_SHORT
-from tracegraph.vocabulary.mechanisms import CODE, WORK_IN_SHORT
 
 _BEFORE, _AFTER = "before the first operations", "after the last operation"
 """Names of the two lanes that hold what comes before and after all operations."""
@@ -46,7 +46,6 @@ class Short:
 
 def in_short(model: RankModel, operations: Ints) -> Short:
     """Reduce a rank to operations in which it took part; these are its events."""
-    ways, inside = find_boundaries(model, operations)
     lane, of_old = _apart(model.events, operations)
     events = _events(model.events, operations, lane)
     matters = np.append(np.zeros(len(of_old), dtype=bool), [True, True])
@@ -69,21 +68,11 @@ def in_short(model: RankModel, operations: Ints) -> Short:
         window=model.window,
         doubts=tuple(doubts),
     )
-    until, since = _outer(model, ways, inside)
-    edges = _edges(ways, lane, (len(of_old), len(of_old) + 1), since)
-    return Short(scene, Found(edges, _waits(scene, until, since)))
+    return Short(scene, find_lags(model, operations, lane))
 
 
 def _nothing() -> Ints:
     return np.empty(0, dtype=np.int64)
-
-
-def _outer(model: RankModel, ways: Boundaries, inside: int) -> tuple[int, int]:
-    """Find when what precedes all operations ends, and when what follows the last one begins, ns."""
-    first = ways.since[ways.reached & (ways.cause < 0)]
-    until = int(first.max(initial=model.window.start))
-    ends_alone = inside < 0 and ways.cause[-1] >= 0
-    return until, int(ways.done[-1]) if ends_alone else model.window.end
 
 
 def _apart(events: Events, rows: Ints) -> tuple[Ints, Ints]:
@@ -149,39 +138,3 @@ def _stack(events: Events) -> CallStack:
         overruns=0,
         first_overrun=-1,
     )
-
-
-def _edges(ways: Boundaries, lane: Ints, outer: tuple[int, int], since: int) -> Edges:
-    """Make the lag before each operation, and, at `since`, that before what follows the last one."""
-    before, after = outer
-    effect_lane = np.append(lane, after)
-    effect_time = np.append(ways.since[:-1], since)
-    first = ways.cause < 0
-    cause_lane = np.where(first, before, np.append(lane, after)[ways.cause])
-    cause_time = np.where(first, effect_time, ways.done)
-    found = make_edges(
-        WORK_IN_SHORT,
-        on_thread(cause_lane, cause_time),
-        on_thread(effect_lane, effect_time),
-        effect_time,
-        recorded=ways.recorded,
-        confidence=ways.confidence,
-    )
-    # Nothing need lead to an end of the window at which an operation ends, or that none precedes.
-    kept = ways.reached & (effect_time < ways.since[-1])
-    return select_rows(found, kept)
-
-
-def _waits(scene: Scene, until: int, since: int) -> Waits:
-    """Make everything outside the operations a wait, except the work before `until` and after `since`."""
-    window, count = scene.window, len(scene.lanes.frame)
-    before, after = count - 2, count - 1
-    lane = np.append(np.arange(count), [before, after])
-    start, end = np.full(count + 2, window.start), np.full(count + 2, window.end)
-    start[before], end[after] = until, since
-    end[count], start[count + 1] = until, since
-    mechanism = np.append(np.full(count, CODE[WORK_IN_SHORT]), [SHORT, SHORT])
-    lasts = end > start
-    none = np.full(count + 2, -1, dtype=np.int64)
-    every = Waits(lane, start, end, none, mechanism, np.ones(count + 2, dtype=bool))
-    return select_rows(every, lasts)

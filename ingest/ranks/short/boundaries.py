@@ -8,9 +8,7 @@ from tracegraph.ingest.arrays import Flags, Floats, Ints
 from tracegraph.ingest.causal.events.lane_times import Keys
 from tracegraph.ingest.causal.graph.segments import WORK
 from tracegraph.ingest.causal.graph.solution import Solution
-
-_START = -1
-"""Stands for the window's start among operations."""
+from tracegraph.ingest.ranks.short.ways import START
 
 
 @dataclass(frozen=True)
@@ -43,13 +41,38 @@ class Boundaries:
     confidence: Floats
 
 
-def find_boundaries(solution: Solution, members: Ints) -> tuple[Boundaries, int]:
-    """Walk back over the binding causes to where another operation ends, or to the window's start.
+@dataclass(frozen=True)
+class Operations:
+    """Operations and their segments.
 
-    Parameters
+    Attributes
     ----------
-    members
-        The events that are operations, which do not overlap on their lanes.
+    owner
+        The operation in which each segment lies, by position, -1 for none.
+    ends
+        Whether an operation is complete with it.
+    first
+        The segment with which each operation begins, -1 for one outside the window.
+    done
+        When each operation is complete, ns; the window's start for one that does no work in the window.
+    """
+
+    owner: Ints
+    ends: Flags
+    first: Ints
+    done: Ints
+
+
+def find_operations(solution: Solution, members: Ints) -> Operations:
+    """Find the segments of events that are operations, which do not overlap on their lanes."""
+    owner = _owners(solution, members)
+    done = _completion(solution, owner, len(members))
+    ends = (owner >= 0) & (solution.segments.completion == np.append(done, 0)[owner])
+    return Operations(owner, ends, _first_segments(owner, len(members)), done)
+
+
+def find_boundaries(solution: Solution, operations: Operations) -> tuple[Boundaries, int]:
+    """Walk back over the binding causes to where another operation ends, or to the window's start.
 
     Returns
     -------
@@ -57,10 +80,7 @@ def find_boundaries(solution: Solution, members: Ints) -> tuple[Boundaries, int]
         The ways, and the operation in which the window ends, -1 for none.
     """
     segments, window = solution.segments, solution.window
-    owner = _owners(solution, members)
-    first = _first_segments(owner, len(members))
-    ends = owner >= 0
-    ends &= segments.completion == _completion(solution, owner, members)
+    owner, first, ends = operations.owner, operations.first, operations.ends
     edge = solution.binding.edge
     bound = edge >= 0
     cause = np.where(bound, np.append(solution.dependencies.cause, 0)[edge], np.arange(len(segments)))
@@ -77,7 +97,7 @@ def find_boundaries(solution: Solution, members: Ints) -> tuple[Boundaries, int]
     own = np.append(owner[target[:-1]], owner[last])
     from_end = ends[target]
     return Boundaries(
-        cause=np.where(from_end, own, _START),
+        cause=np.where(from_end, own, START),
         done=np.where(from_end, segments.completion[target], window.start),
         since=np.append(segments.start[start], window.end),
         reached=np.append(found, True),
@@ -113,14 +133,13 @@ def _first_segments(owner: Ints, count: int) -> Ints:
     return first
 
 
-def _completion(solution: Solution, owner: Ints, members: Ints) -> Ints:
-    """Find when the operation of each segment is complete, ns; any time for a segment of none."""
+def _completion(solution: Solution, owner: Ints, count: int) -> Ints:
+    """Find when each operation is complete, ns; the window's start for one without work in it."""
     segments = solution.segments
-    done = np.full(len(members) + 1, solution.window.start, dtype=np.int64)
+    done = np.full(count, solution.window.start, dtype=np.int64)
     working = (owner >= 0) & (segments.kind == WORK)
     np.maximum.at(done, owner[working], segments.completion[working])
-    complete: Ints = done[owner]
-    return complete
+    return done
 
 
 def _walked(cause: Ints, recorded: Flags, confidence: Floats, ends: Flags) -> tuple[Ints, Flags, Floats]:
