@@ -1,4 +1,4 @@
-"""What holds between operations of a rank in short: lags, and what it works before the first and after all."""
+"""What holds between the operations of a rank in short: lags, and the work before and after all of them."""
 
 from dataclasses import dataclass
 
