@@ -157,8 +157,10 @@ def test_a_rank_without_operations_is_a_stretch_of_work(tmp_path: Path) -> None:
 
 def test_those_in_full_are_the_late_one_and_three_from_the_middle(tmp_path: Path) -> None:
     job = build_job(parts_of(six(tmp_path), in_short=True))
-    assert choose_in_full(job.model) == [0, 1, 2, 3]
+    assert choose_in_full(job.model, dict.fromkeys(range(6), 1)) == [0, 1, 2, 3]
     # Rank 2 is late; of the others those that wait neither least (rank 4) nor longest (rank 5).
+    assert choose_in_full(job.model, dict.fromkeys(range(6), 1 << 40)) == [1, 2, 3]
+    # Of large files fewer: the late one, the one in the middle of the others, and one more.
 
 
 def test_a_run_says_which_ranks_are_in_full(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Which ranks of a job are kept in full, where the others are kept in short."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, zip_longest
 from typing import Protocol
 
 import numpy as np
@@ -13,6 +14,7 @@ from tracegraph.ingest.options import IngestOptions
 from tracegraph.ingest.ranks.agreement import agree, agreed_ranks
 from tracegraph.ingest.ranks.job import build_job
 from tracegraph.ingest.ranks.rank_part import Part
+from tracegraph.ingest.ranks.reading import text_bytes
 from tracegraph.ingest.sources.source import Source
 from tracegraph.vocabulary.gaps import GAP_CODE, IN_SHORT
 
@@ -20,6 +22,9 @@ _PACE, _LATE, _MIDDLE = 4, 4, 3
 """How many ranks are kept in full: those that set the pace, those that make others wait most, and those that
 these are compared with. Chosen by eye: where more than four share the path or the waiting no rank is the late
 one, and of three the middle one is not an odd one."""
+_FEWEST, _MOST_BYTES = 3, 3 << 28
+"""How many ranks are kept in full however large they are, so that one of them is compared with the late one; and
+how many bytes of text further ones may have with them, some three million events."""
 _LEAST = 0.02
 """The share (0..1) of the path, or of all waiting, from which on a rank counts: twice what a fix must."""
 
@@ -49,7 +54,10 @@ def read_in_short(sources: Sequence[Source], read: Read, options: IngestOptions)
             "leave --detail path out, or split the file: tracegraph convert",
         )
     ranks = agreed_ranks(parts)
-    chosen = options.in_full or choose_in_full(build_job(agree(parts), options.policy).model)
+    chosen = options.in_full
+    if not chosen:
+        sizes = dict(zip(ranks, map(text_bytes, sources), strict=True))
+        chosen = choose_in_full(build_job(agree(parts), options.policy).model, sizes)
     _check_there(chosen, ranks)
     places = [place for place, rank in enumerate(ranks) if rank in set(chosen)]
     for place, part in zip(places, read([sources[place] for place in places]), strict=True):
@@ -59,21 +67,40 @@ def read_in_short(sources: Sequence[Source], read: Read, options: IngestOptions)
     return parts
 
 
-def choose_in_full(model: Model) -> list[int]:
+def choose_in_full(model: Model, sizes: Mapping[int, int]) -> list[int]:
     """Choose ranks of a job all of which are in short.
 
-    They are up to four on which the path spends most time, up to four that make the others wait longest, each
-    for 2 % of all or more; and three from the middle of the rest, by how long they wait themselves.
+    They are up to four on which the path spends most time, up to four that make the others wait longest,
+    each for 2 % of all or more; and three from the middle of the rest, by how long they wait themselves.
+    Where that is too much to keep, they are the first of each kind, then the second, and so on.
+
+    Parameters
+    ----------
+    sizes
+        How much text the file of each rank holds, bytes.
     """
     ranks = np.unique(model.lanes.rank)
     pace, late, waited = _on_path(model, ranks), *_waiting(model, ranks)
     least = _LEAST * (model.window.end - model.window.start)
-    chosen = _most(ranks, pace, least)[:_PACE]
-    chosen += _most(ranks, late, max(1, _LEAST * late.sum()))[:_LATE]
-    rest = ranks[~np.isin(ranks, chosen)]
-    by_wait = rest[np.argsort(waited[~np.isin(ranks, chosen)], kind="stable")]
-    begin = max(0, (len(rest) - _MIDDLE) // 2)
-    return sorted({*chosen, *by_wait[begin : begin + _MIDDLE].tolist()})
+    on_path = _most(ranks, pace, least)[:_PACE]
+    waited_for = _most(ranks, late, max(1, _LEAST * late.sum()))[:_LATE]
+    is_rest = ~np.isin(ranks, [*on_path, *waited_for])
+    by_wait = ranks[is_rest][np.argsort(waited[is_rest], kind="stable")]
+    begin = max(0, (len(by_wait) - _MIDDLE) // 2)
+    # Of these three the middle one comes first: it may be the only one.
+    middle = np.roll(by_wait[begin : begin + _MIDDLE], -1).tolist()
+    in_turn = chain.from_iterable(zip_longest(waited_for, on_path, middle))
+    return sorted(_affordable(dict.fromkeys(rank for rank in in_turn if rank is not None), sizes))
+
+
+def _affordable(ranks: Iterable[int], sizes: Mapping[int, int]) -> Iterator[int]:
+    """Take ranks until their text is too much, and a few whatever it is."""
+    total = 0
+    for place, rank in enumerate(ranks):
+        total += sizes[rank]
+        if place >= _FEWEST and total > _MOST_BYTES:
+            return
+        yield rank
 
 
 def _check_there(asked: Sequence[int], ranks: Sequence[int]) -> None:
