@@ -23,8 +23,8 @@ _PACE, _LATE, _MIDDLE = 4, 4, 3
 these are compared with. Chosen by eye: where more than four share the path or the waiting no rank is the late
 one, and of three the middle one is not an odd one."""
 _FEWEST, _MOST_BYTES = 3, 3 << 28
-"""How many ranks are kept in full however large they are, so that one of them is compared with the late one; and
-how many bytes of text further ones may have with them, some three million events."""
+"""How many ranks are kept in full however large they are, so that the late one is compared with others; and
+how many bytes of text further ones may have with them: that of some three million events."""
 _LEAST = 0.02
 """The share (0..1) of the path, or of all waiting, from which on a rank counts: twice what a fix must."""
 
