@@ -1006,8 +1006,8 @@ class RunQueries(Asking):
             start_ns: start of the window, ns
             end_ns: end of the window, ns
             rank: rank of the process, null for all
-            least_ns: shortest idle time that is explained, ns
-            limit: rows listed
+            least_ns: shortest idle time that is explained, ns, 1..1000000000000, default 1
+            limit: rows listed, 1..10000, default 1000
             step: number of a step: the window of this step
             phase: phase, of the step where there are steps: data loading, zero grad, forward, backward, optimizer; its window
             occurrence: which phase of that name, 1 the first; by default the last
@@ -1049,7 +1049,7 @@ class RunQueries(Asking):
             start_ns: start of the window, ns
             end_ns: end of the window, ns
             rank: rank of the process, null for all
-            least_ns: shortest idle time that is explained, ns
+            least_ns: shortest idle time that is explained, ns, 1..1000000000000, default 1
             step: number of a step: the window of this step
             phase: phase, of the step where there are steps: data loading, zero grad, forward, backward, optimizer; its window
             occurrence: which phase of that name, 1 the first; by default the last
@@ -1088,7 +1088,7 @@ class RunQueries(Asking):
             start_ns: start of the window, ns
             end_ns: end of the window, ns
             rank: rank of the process, null for all
-            least_ns: shortest idle time that is explained, ns
+            least_ns: shortest idle time that is explained, ns, 1..1000000000000, default 1
             step: number of a step: the window of this step
             phase: phase, of the step where there are steps: data loading, zero grad, forward, backward, optimizer; its window
             occurrence: which phase of that name, 1 the first; by default the last

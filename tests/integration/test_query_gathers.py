@@ -86,7 +86,8 @@ ON_THREADS = """
   (:Event:Annotation {name: 'gloo:all_gather', collective_kind: 'all_gather', rank: 4, start_ns: 3,
     end_ns: 20}),
   (:Event:Annotation {name: 'gloo:all_gather', collective_kind: 'all_gather', rank: 4, start_ns: 28,
-    end_ns: 50})
+    end_ns: 50}),
+  (:Frame {frame: 404, depth: 0, name: 'gloo:all_gather', category: 'user_annotation'})
 """
 PASSES = ",\n  ".join(text for rank in range(len(ORDERS)) for text in forward(rank))
 GRAPH = f"""

@@ -23,7 +23,8 @@ FRAMES = """
   (left_:Frame {frame: 6, depth: 0, name: 'layers.0', category: 'user_annotation'}),
   (right_:Frame {frame: 7, depth: 0, name: 'layers.1', category: 'user_annotation'}),
   (:Frame {frame: 8, depth: 1, name: 'c10d::allreduce_', category: 'cpu_op'})-[:CALLED_FROM]->(left_),
-  (:Frame {frame: 9, depth: 1, name: 'c10d::allreduce_', category: 'cpu_op'})-[:CALLED_FROM]->(right_)
+  (:Frame {frame: 9, depth: 1, name: 'c10d::allreduce_', category: 'cpu_op'})-[:CALLED_FROM]->(right_),
+  (:Frame {frame: 10, depth: 0, name: 'gloo:all_reduce', category: 'user_annotation'})
 """
 FRAME_OF = {"model": 0, "inner": 2, "second": 3, "one": 4, "two": 5}
 KERNEL = "(:Event:Kernel:Segment {{name: '{name}', kernel_type: '{kind}', rank: {rank}, {times}}})"

@@ -11,8 +11,14 @@ from tracegraph.queries.shapes.inside import path_inside
 from tracegraph.queries.shapes.peak.time_sums import unfolded
 from tracegraph.vocabulary.categories import GAP
 
-LEAST_IDLE = Parameter("least_ns", "INTEGER", "shortest idle time that is explained, ns", (1, 10**12), 1)
-MOST_CAUSES = Parameter("limit", "INTEGER", "rows listed", (1, 10_000), 1000)
+LEAST_IDLE = Parameter(
+    "least_ns",
+    "INTEGER",
+    "shortest idle time that is explained, ns, 1..1000000000000, default 1",
+    (1, 10**12),
+    1,
+)
+MOST_CAUSES = Parameter("limit", "INTEGER", "rows listed, 1..10000, default 1000", (1, 10_000), 1000)
 CAUSE_COLUMNS = (
     Column("rank", "INTEGER", False, "rank whose GPUs are idle"),
     Column("cause", "STRING", False, "name of the event that goes on meanwhile, or of the gap"),
