@@ -3,8 +3,9 @@
 import hashlib
 import json
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pandas as pd
 
@@ -48,9 +49,21 @@ class _Call:
     module: CypherModule
     values: tuple[object, ...]
 
+    @property
+    def named(self) -> dict[str, object]:
+        """The values by the names of the parameters."""
+        return {one.name: value for one, value in zip(self.module.parameters, self.values, strict=True)}
+
     def run(self, database: Database) -> pd.DataFrame:
-        names = (parameter.name for parameter in self.module.parameters)
-        return self.module.run(database, **dict(zip(names, self.values, strict=True)))
+        return self.module.run(database, **self.named)
+
+
+@dataclass(frozen=True)
+class _Stored:
+    """A complete run: when it was stored, and the labels of its nodes."""
+
+    created: str
+    labels: frozenset[str]
 
 
 class Answers:
@@ -58,7 +71,7 @@ class Answers:
 
     def __init__(self, database: Database, kept: KeptAnswers, progress: Progress = silent) -> None:
         self.database, self.kept, self._progress = database, kept, progress
-        self._created: dict[str, str | None] = {}
+        self._stored: dict[str, _Stored | None] = {}
 
     def of(self, name: str, values: Values) -> pd.DataFrame:
         """Return the rows of a query for these values of its parameters, as `of_all` does."""
@@ -89,7 +102,10 @@ class Answers:
         open_ones = {name: question for name, question in questions.items() if name not in rows}
         if not open_ones:
             return rows
-        frames = self._ask((call for question in open_ones.values() for call in _calls(question)), heard)
+        calls = dict.fromkeys(call for question in open_ones.values() for call in _calls(question))
+        # Of a run without GPU work a page asks dozens of questions about GPUs: to plan them takes seconds.
+        frames = {call: call.module.nothing() for call in calls if may_keep and self._lacks(call)}
+        frames |= self._ask([call for call in calls if call not in frames], heard)
         # The rows may include what somebody wrote meanwhile.
         may_keep = may_keep and self.kept.hold()
         for name, question in open_ones.items():
@@ -102,9 +118,9 @@ class Answers:
         query = find(name)
         complete = query.complete(values)
         runs = [str(complete[name]) for name in _RUNS if complete.get(name) is not None]
-        created = {run: self._created_at(run) for run in runs} if may_keep else {}
-        known = {run: at for run, at in created.items() if at is not None}
-        if not known or len(known) < len(created):
+        stored = {run: self._find(run) for run in runs} if may_keep else {}
+        known = {run: one.created for run, one in stored.items() if one is not None}
+        if not known or len(known) < len(stored):
             return _Question(query, complete)
         return _Question(query, complete, runs[0], answer_key(query, complete, known))
 
@@ -112,17 +128,16 @@ class Answers:
         kept = None if question.key is None else self.kept.load(question.run, question.key)
         return None if kept is None else in_types(kept, question.query.columns)
 
-    def _ask(self, calls: Iterable[_Call], heard: Heard) -> dict[_Call, pd.DataFrame]:
+    def _ask(self, calls: Sequence[_Call], heard: Heard) -> dict[_Call, pd.DataFrame]:
         def timed(call: _Call) -> tuple[_Call, float, pd.DataFrame]:
             begun = time.perf_counter()
             rows = call.run(self.database)
             return call, time.perf_counter() - begun, rows
 
         frames = {}
-        distinct = list(dict.fromkeys(calls))
-        for call, seconds, rows in run_all(timed, self._ready(distinct), SESSIONS, self.database.give_up):
+        for call, seconds, rows in run_all(timed, self._ready(calls), SESSIONS, self.database.give_up):
             frames[call] = rows
-            self._progress("asking the graph", len(frames), len(distinct))
+            self._progress("asking the graph", len(frames), len(calls))
             heard(call.module.name, seconds)
         return frames
 
@@ -138,13 +153,24 @@ class Answers:
             await_indexes(self.database, self._progress)
         yield from waiting
 
-    def _created_at(self, run: str) -> str | None:
-        """Return when a run was stored; None if there is no complete run of that name."""
-        if run not in self._created:
+    def _find(self, run: str) -> _Stored | None:
+        """Find a run; None if there is no complete run of that name."""
+        if run not in self._stored:
             details = ask(self.database, "run_details", run=run)
             ready = details[details["state"] == "ready"]
-            self._created[run] = None if ready.empty else str(ready["created"].iloc[0])
-        return self._created[run]
+            self._stored[run] = None if ready.empty else _stored(ready.iloc[0])
+        return self._stored[run]
+
+    def _lacks(self, call: _Call) -> bool:
+        """Tell whether its run holds no node of any label that the module's rows need."""
+        needs = call.module.needs
+        run = self._find(str(call.named[RUN])) if needs else None
+        return run is not None and bool(run.labels) and not needs & run.labels
+
+
+def _stored(details: "pd.Series[Any]") -> _Stored:
+    labels = json.loads(details["nodes_by_label"] or "{}")
+    return _Stored(str(details["created"]), frozenset(label for label, count in labels.items() if count))
 
 
 def _calls(question: _Question) -> list[_Call]:

@@ -27,7 +27,8 @@ DTYPES: dict[tuple[str, bool], Any] = {
 }
 """The type of a result's column in pandas, by its type in the header and whether it is nullable."""
 _FIELD = re.compile(r"// @(param|column) (\w+) (INTEGER|FLOAT|STRING|BOOLEAN|LIST)(\??) (\S.*)")
-_NOTE = re.compile(r"// (Order|Empty when|Cost|Index): \S.*")
+_NOTE = re.compile(r"// (Order|Empty when|Needs|Cost|Index): \S.*")
+_NEEDS = re.compile(r"Needs: (\w+(?:, \w+)*)(?: or (\w+))?\.")
 _NO_INDEX = "Index: needs none."
 """The note of a module that a database without indexes answers nearly as fast."""
 _BOUNDS = re.compile(r"(-?\d+)\.\.(-?\d+)")
@@ -107,6 +108,18 @@ class CypherModule:
         """Tell whether it would read all nodes of a label again and again while an index is being built."""
         return _NO_INDEX not in self.notes
 
+    @property
+    def needs(self) -> frozenset[str]:
+        """Labels of which a run with rows has one, as in `// Needs: Kernel or Memcpy.`; none: unknown."""
+        found = (_NEEDS.fullmatch(note) for note in self.notes)
+        return frozenset(
+            label for match in found if match for part in match.groups() if part for label in part.split(", ")
+        )
+
+    def nothing(self) -> pd.DataFrame:
+        """Return a result without rows."""
+        return in_types(pd.DataFrame(columns=[column.name for column in self.columns]), self.columns)
+
     def run(self, database: "Database", **values: object) -> pd.DataFrame:
         """Ask the query; the result has the header's columns, in its order and types.
 
@@ -180,7 +193,7 @@ def parse(name: str, text: str) -> CypherModule:
     for line in header[1:]:
         match = _FIELD.fullmatch(line)
         if match is None:
-            if not _NOTE.fullmatch(line):
+            if not _NOTE.fullmatch(line) or (line.startswith("// Needs") and not _NEEDS.fullmatch(line[3:])):
                 raise ValueError(f"{name}.cypher: not a header line: {line}")
             notes.append(line[3:])
             continue

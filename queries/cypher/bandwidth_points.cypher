@@ -10,6 +10,7 @@
 // @column bytes_per_s LIST what those that run since then move together, B/s
 // Order: rank, then kind; of one moment ends come before begins.
 // Empty when: no copy or memset of a known bandwidth begins or ends in the window.
+// Needs: Kernel, Memcpy or Memset.
 // Cost: reads the copies of the run once; lists instead of rows.
 
 MATCH (e:Event {run: $run, kernel_type: 'memory'})

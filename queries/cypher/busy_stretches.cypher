@@ -8,6 +8,7 @@
 // @column begin_ns LIST of each stretch: start, ns
 // @column end_ns LIST of each stretch: end, ns
 // Empty when: nothing computes or communicates on a GPU in the window.
+// Needs: Kernel, Memcpy or Memset.
 // Cost: reads the GPU work of the window once; lists instead of rows.
 
 // @include gpu_work

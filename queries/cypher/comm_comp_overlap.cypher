@@ -13,6 +13,7 @@
 // @column lacks STRING? what must be known to read it: of one file of several nobody can tell waits for other ranks
 // Order: rank.
 // Empty when: no communication runs on a GPU in the window.
+// Needs: Kernel, Memcpy or Memset.
 // Cost: reads the GPU work of the window once.
 
 // @include gpu_work

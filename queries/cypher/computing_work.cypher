@@ -13,6 +13,7 @@
 // @column gpu_ns INTEGER time of the kernels, overlapping ones added, ns
 // Order: rank, device, then time, longest first.
 // Empty when: no kernel that computes begins in the window.
+// Needs: Kernel, Memcpy or Memset.
 // Cost: reads the GPU work of the window once.
 
 MATCH (e:Event {run: $run, kernel_type: 'computation'})

@@ -12,6 +12,7 @@
 // @column confidence FLOAT? how sure the least sure pair of a range and a launch is, 0..1
 // Order: rank, FLOPs, most first, then name.
 // Empty when: the run holds no hardware counters.
+// Needs: Counter.
 // Cost: reads all counters of the run once.
 
 // @include measured_ranges

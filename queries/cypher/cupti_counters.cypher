@@ -19,6 +19,7 @@
 // @column confidence FLOAT? how sure the least sure pair is, 0..1
 // Order: rank, operator, top operator, kernel and counter.
 // Empty when: the run holds no hardware counters.
+// Needs: Counter.
 // Cost: reads all counters of the run once.
 
 // @include measured_ranges

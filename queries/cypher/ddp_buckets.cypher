@@ -15,9 +15,18 @@
 // @column exposed_ns INTEGER? how long nothing was computed meanwhile, ns
 // Order: rank, then ready_ns.
 // Empty when: no all-reduce of gradients begins in a backward pass, as with one rank or in tensor parallelism.
-// Cost: reads the events of the run once.
+// Cost: reads the GPU work of the run once, of one with operations that no GPU runs all events.
 
-MATCH (e:Event {run: $run}) WHERE e.collective_kind = 'all_reduce' AND ($rank IS NULL OR e.rank = $rank)
+// @include off_gpus
+CALL (off_gpus) {
+  MATCH (e:Event {run: $run}) WHERE e.kernel_type IS NOT NULL AND e.collective_kind = 'all_reduce' RETURN e
+  UNION ALL
+  WITH off_gpus WHERE off_gpus
+  MATCH (e:Event {run: $run}) USING INDEX e:Event(run)
+  WHERE e.kernel_type IS NULL AND e.collective_kind = 'all_reduce'
+  RETURN e
+}
+WITH e WHERE $rank IS NULL OR e.rank = $rank
 OPTIONAL MATCH (call:Event)-[:LAUNCHED]->(e)
 OPTIONAL MATCH (e)-[m:MEMBER_OF]->()
 CALL (e, call) {

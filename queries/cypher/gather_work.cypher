@@ -21,9 +21,16 @@
 // Empty when: no gather begins in the window.
 // Cost: reads the gathers of the window once.
 
-MATCH (e:Event {run: $run})
-WHERE e.collective_kind = 'all_gather' AND NOT e:CpuOp AND e.start_ns >= $start_ns AND e.start_ns < $end_ns
-  AND ($rank IS NULL OR e.rank = $rank)
+// @include off_gpus
+CALL (off_gpus) {
+  MATCH (e:Event {run: $run}) WHERE e.kernel_type IS NOT NULL AND e.collective_kind = 'all_gather' RETURN e
+  UNION ALL
+  WITH off_gpus WHERE off_gpus
+  MATCH (e:Event {run: $run}) USING INDEX e:Event(run)
+  WHERE e.kernel_type IS NULL AND e.collective_kind = 'all_gather' AND NOT e:CpuOp
+  RETURN e
+}
+WITH e WHERE e.start_ns >= $start_ns AND e.start_ns < $end_ns AND ($rank IS NULL OR e.rank = $rank)
 OPTIONAL MATCH (call:Event)-[:LAUNCHED]->(e)
 OPTIONAL MATCH (e)-[m:MEMBER_OF]->()
 CALL (call) {

@@ -12,6 +12,7 @@
 // @column begin_ns LIST of each activity: start, ns
 // @column end_ns LIST of each activity: end, ns
 // Empty when: no GPU work lies in the window.
+// Needs: Kernel, Memcpy or Memset.
 // Cost: reads the GPU work of the window, and the waits in communication, once; lists instead of rows.
 
 CALL () {

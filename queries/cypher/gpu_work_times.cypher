@@ -10,6 +10,7 @@
 // @column end_ns LIST of each: end, ns
 // Order: rank, device, then lane.
 // Empty when: no GPU activity lies in the window.
+// Needs: Kernel, Memcpy or Memset.
 // Cost: reads the GPU work of the window, and the waits of streams, once; lists instead of rows.
 
 CALL () {

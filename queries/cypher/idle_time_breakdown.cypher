@@ -18,6 +18,7 @@
 // @column max_ns INTEGER longest, ns
 // Order: rank, device, stream, then kind.
 // Empty when: no stream has two activities in the window.
+// Needs: Kernel, Memcpy or Memset.
 // Cost: reads the GPU work of the window and its launches once.
 
 // The idle time before the first activity of a stream and after its last one is not counted.

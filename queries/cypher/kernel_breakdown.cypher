@@ -20,6 +20,7 @@
 // @column names INTEGER number of names in the row
 // Order: rank, type, then sum, longest first, others last, then name.
 // Empty when: no GPU work begins in the window.
+// Needs: Kernel, Memcpy or Memset.
 // Cost: reads the GPU work of the window once.
 
 MATCH (e:Event {run: $run})

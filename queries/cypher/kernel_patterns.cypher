@@ -17,12 +17,13 @@
 // @column share FLOAT share of the GPU work of the rank that starts in the window, by length, 0..1
 // Order: count, largest first, then GPU time, longest first, then pattern and rank.
 // Empty when: nothing with that name launches so many GPU activities, or the trace holds no GPU work.
+// Needs: Kernel, Memcpy or Memset.
 // Cost: reads all events of the run, and what runs inside those that are found.
 
 // Without a name: the innermost that launch enough, so that GPU work counts once. A call counts in their place
 // where nothing is above it: what a graph launch stands in otherwise says more.
-MATCH (k:Event {run: $run}) USING INDEX k:Event(run)
-WHERE (k:Kernel OR k:Memcpy OR k:Memset) AND k.start_ns >= $start_ns AND k.start_ns < $end_ns
+MATCH (k:Event {run: $run})
+WHERE k.kernel_type IS NOT NULL AND k.start_ns >= $start_ns AND k.start_ns < $end_ns
 WITH k.rank AS rank, sum(k.duration_ns) AS gpu_ns
 WITH collect({rank: rank, gpu_ns: gpu_ns}) AS totals
 MATCH (e:Event {run: $run}) USING INDEX e:Event(run)

@@ -9,6 +9,7 @@
 // @column share FLOAT duration as a share of the time in which any GPU work of the rank runs, 0..1
 // Order: rank, then duration, longest first, then types.
 // Empty when: no GPU work lies in the window.
+// Needs: Kernel, Memcpy or Memset.
 // Cost: reads the GPU work of the window once.
 
 // @include gpu_work

@@ -12,6 +12,7 @@
 // @column communication_ns INTEGER durations of communication, overlapping ones added, ns
 // Order: rank, step, then device.
 // Empty when: no GPU work begins in the window.
+// Needs: Kernel, Memcpy or Memset.
 // Cost: reads the GPU work of the window once.
 
 MATCH (e:Event {run: $run})

@@ -10,6 +10,7 @@
 // @column count INTEGER number of launches
 // Order: rank, measure, then time.
 // Empty when: no GPU work starts by a recorded call.
+// Needs: Kernel, Memcpy or Memset.
 // Cost: reads all GPU work of the run with its calls.
 
 // @include launched_work

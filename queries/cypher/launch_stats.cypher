@@ -27,6 +27,7 @@
 // @column source_index INTEGER position of the GPU work in the file's traceEvents
 // Order: slow calls and long delays, then short kernels, then the rest; of these the longest call and delay first.
 // Empty when: no GPU work starts by a recorded call.
+// Needs: Kernel, Memcpy or Memset.
 // Cost: reads all GPU work of the run with its calls.
 
 // @include launched_work

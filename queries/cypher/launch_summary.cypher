@@ -24,6 +24,7 @@
 // @column delay_max_ns INTEGER longest, ns
 // Order: rank, count, largest first, then name.
 // Empty when: no GPU work starts by a recorded call.
+// Needs: Kernel, Memcpy or Memset.
 // Cost: reads all GPU work of the run with its calls.
 
 // @include launched_work

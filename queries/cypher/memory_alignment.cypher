@@ -12,6 +12,7 @@
 // @column recording STRING path of the recording
 // Order: recording, device.
 // Empty when: no recording of memory was given with the run: tracegraph attach RUN FILE.
+// Needs: MemoryAlignment.
 
 MATCH (c:MemoryAlignment {run: $run})
 CALL (c) {

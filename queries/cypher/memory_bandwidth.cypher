@@ -19,6 +19,7 @@
 // @column unsized INTEGER number of copies whose bandwidth neither the file nor size and duration say
 // Order: rank, then kind.
 // Empty when: no copy or memset begins in the window.
+// Needs: Kernel, Memcpy or Memset.
 // Cost: reads the copies of the run once.
 
 MATCH (e:Event {run: $run, kernel_type: 'memory'})

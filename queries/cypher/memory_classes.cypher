@@ -12,6 +12,7 @@
 // @column recording STRING path of the recording
 // Order: recording, device, then bytes, the most first.
 // Empty when: no recording of memory was given with the run: tracegraph attach RUN FILE.
+// Needs: MemoryClass.
 
 MATCH (c:MemoryClass {run: $run})
 RETURN c.class AS class, c.bytes AS bytes, c.share AS share, c.blocks AS blocks, c.evidence AS evidence,

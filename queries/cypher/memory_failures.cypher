@@ -14,6 +14,7 @@
 // @column recording STRING path of the recording
 // Order: recording, device, at_ns.
 // Empty when: no snapshot that holds one was given with the run: tracegraph attach RUN FILE.
+// Needs: MemoryFailure.
 
 MATCH (c:MemoryFailure {run: $run})
 RETURN c.bytes AS bytes, c.device_free_bytes AS device_free_bytes, c.used_bytes AS used_bytes,

@@ -7,6 +7,7 @@
 // @column recording STRING path of the recording
 // Order: recording, device, at_ns, class.
 // Empty when: no recording of memory was given with the run: tracegraph attach RUN FILE.
+// Needs: MemoryLevel.
 
 MATCH (c:MemoryLevel {run: $run})
 RETURN c.at_ns AS at_ns, c.class AS class, c.bytes AS bytes, c.device AS device, c.recording AS recording

@@ -16,6 +16,7 @@
 // @column largest_bytes INTEGER largest allocation, 0 without any, B
 // Order: bytes allocated, most first, then bytes freed, rank, device type, device, name, category.
 // Empty when: no memory row lies in the window; profile_memory=True records them.
+// Needs: Allocation.
 // Cost: reads the memory rows of the window and their operators once.
 
 MATCH (a:Allocation {run: $run})

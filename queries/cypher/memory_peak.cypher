@@ -23,6 +23,7 @@
 // @column reserved_share FLOAT? part of it that was reserved, 0..1
 // Order: rank, device type, device.
 // Empty when: the trace has no memory rows, which profile_memory=True records.
+// Needs: Allocation.
 // Cost: reads the memory rows up to the window's end.
 
 // @include device_memory

@@ -17,6 +17,7 @@
 // @column recording STRING path of the recording
 // Order: recording, device, pool.
 // Empty when: no snapshot of memory was given with the run: tracegraph attach RUN FILE.
+// Needs: MemoryPool.
 
 MATCH (c:MemoryPool {run: $run})
 RETURN c.pool AS pool, c.reserved_bytes AS reserved_bytes, c.allocated_bytes AS allocated_bytes,

@@ -12,6 +12,7 @@
 // @column recording STRING path of the recording
 // Order: recording, device, segment, begin_bytes.
 // Empty when: no snapshot of memory was given with the run: tracegraph attach RUN FILE.
+// Needs: MemorySegmentPart.
 
 MATCH (c:MemorySegmentPart {run: $run})
 RETURN c.segment AS segment, c.segment_bytes AS segment_bytes, c.pool AS pool, c.begin_bytes AS begin_bytes,

@@ -12,6 +12,7 @@
 // @column recording STRING path of the recording
 // Order: recording, device, then bytes, the most first.
 // Empty when: no snapshot of memory was given with the run: tracegraph attach RUN FILE.
+// Needs: MemorySource.
 
 MATCH (c:MemorySource {run: $run})
 RETURN c.class AS class, c.file AS file, c.line AS line, c.function AS function, c.bytes AS bytes, c.share

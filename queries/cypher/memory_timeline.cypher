@@ -16,6 +16,7 @@
 // @column name STRING? operator that was open on the thread, else the innermost event, null where none was
 // Order: rank, device type, device, time.
 // Empty when: the trace has no memory rows, which profile_memory=True records.
+// Needs: Allocation.
 // Cost: reads the memory rows up to the window's end.
 
 // Where there are more rows than the device may have, they are cut into stretches of equally many, of which the rows

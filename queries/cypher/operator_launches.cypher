@@ -13,6 +13,7 @@
 // @column kernels INTEGER number of kernels of the sequence
 // Order: rank, count, largest first, then operator and sequence.
 // Empty when: no kernel is launched inside an operator.
+// Needs: Kernel, Memcpy or Memset.
 // Cost: reads all kernels of the run with their calls.
 
 // Copies and memory that is set are left out, as by HTA.

@@ -18,10 +18,11 @@
 // @column bytes INTEGER? least traffic of these calls, null where unknown
 // Order: time, longest first, then rank, device, name and shapes.
 // Empty when: no GPU activity begins in the window.
-// Cost: reads the events of the run once.
+// Needs: Kernel, Memcpy or Memset.
+// Cost: reads the GPU work of the run once.
 
-MATCH (e:Event {run: $run}) USING INDEX e:Event(run)
-WHERE (e:Kernel OR e:Memcpy OR e:Memset) AND e.start_ns >= $start_ns AND e.start_ns < $end_ns
+MATCH (e:Event {run: $run})
+WHERE e.kernel_type IS NOT NULL AND e.start_ns >= $start_ns AND e.start_ns < $end_ns
   AND ($rank IS NULL OR e.rank = $rank)
 OPTIONAL MATCH (e)-[:WORK_OF]->(o:Event)
 WITH e.lane AS lane, o, CASE WHEN e:Memcpy THEN e.name END AS copy, count(*) AS activities,

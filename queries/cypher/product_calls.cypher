@@ -16,6 +16,7 @@
 // @column begin_ns LIST of each call: when its first GPU work begins, ns
 // @column flops LIST of each call: floating point operations
 // Empty when: no work that begins in the window is of such an operator with shapes.
+// Needs: Kernel, Memcpy or Memset.
 // Cost: reads the GPU work of the window and its operators once, and what contains operators of backward threads.
 
 CALL () {

@@ -20,6 +20,7 @@
 // @column device INTEGER? index of the GPU
 // Order: rank, device, then stream.
 // Empty when: no GPU work in the window has a call of its own; work of graphs has none.
+// Needs: Kernel, Memcpy or Memset.
 // Cost: reads the GPU work of the run and its launches once.
 
 MATCH (e:Event {run: $run})

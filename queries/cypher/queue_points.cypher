@@ -13,6 +13,7 @@
 // @column length LIST launched and not begun since then
 // Order: rank, device, then stream; of one moment launches come before begins.
 // Empty when: no GPU work in the window has a call of its own; work of graphs has none.
+// Needs: Kernel, Memcpy or Memset.
 // Cost: reads the GPU work of the run and its launches once; lists instead of rows.
 
 MATCH (e:Event {run: $run})

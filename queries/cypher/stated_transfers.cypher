@@ -16,6 +16,7 @@
 // @column bandwidth FLOAT? of NCCL's table: data by the time beyond the latency, B/s
 // Order: source, comm_id, kind, algorithm, protocol, bytes, in_place.
 // Empty when: neither a log of NCCL nor output of its tests was given with the run.
+// Needs: Transfer.
 
 MATCH (t:Transfer {run: $run})
 RETURN t.source AS source, t.comm_id AS comm_id, t.kind AS kind, t.ranks AS ranks, t.nodes AS nodes,

@@ -18,6 +18,7 @@
 // @column devices INTEGER number of GPUs of the rank, whose time is counted together
 // Order: rank.
 // Empty when: no GPU work lies in the window.
+// Needs: Kernel, Memcpy or Memset.
 // Cost: reads the GPU work of the window once.
 
 // @include gpu_work

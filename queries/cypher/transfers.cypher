@@ -12,6 +12,7 @@
 // @column evidence STRING `recorded`: ids match the members of operations; `inferred`: their order does
 // @column transfer_ns LIST of each operation: time of its transfer; of kernels alone waits are in it, ns
 // Empty when: no operation of the window is communication between ranks.
+// Needs: Kernel or Collective.
 // Cost: reads the communication of the window once; lists instead of rows.
 
 CALL () {

@@ -14,8 +14,9 @@ from tracegraph.queries.module import Column
 from tracegraph.queries.shapes.derived_query import Derived, Values
 from tracegraph.queries.shapes.differences import DIFFERENCES
 from tracegraph.queries.shapes.gpu.busy import BUSY_COLUMNS, gpu_busy
+from tracegraph.queries.shapes.gpu.queries import IDLE_TIME
 from tracegraph.queries.shapes.gpu.roofline import ROOFLINE_COLUMNS, roofline
-from tracegraph.queries.shapes.inside import IDLE_COLUMNS, INSIDE_COLUMNS, path_inside
+from tracegraph.queries.shapes.inside import INSIDE_COLUMNS, path_inside
 from tracegraph.queries.shapes.lateness import LATE_COLUMNS, late_causes
 from tracegraph.queries.shapes.links.queries import LINK_USE
 from tracegraph.queries.shapes.outline import OUTLINE_COLUMNS, path_outline
@@ -312,13 +313,6 @@ DERIVED = (
         path_inside,
     ),
     Derived(
-        "idle_inside",
-        "How much of the idle time of GPUs goes by inside each name, or before what was launched inside it.",
-        ("idle_frames",),
-        IDLE_COLUMNS,
-        path_inside,
-    ),
-    Derived(
         "potential_stragglers",
         "The ranks that others wait for in collectives, those first that set the pace of most steps.",
         ("rank_waits", "step_waits"),
@@ -430,6 +424,7 @@ DERIVED = (
         OPERATION_STRAGGLER_COLUMNS,
         straggler_rows,
     ),
+    *IDLE_TIME,
     *PEAK_USE,
     *LINK_USE,
     *TRANSFERS,

@@ -142,6 +142,22 @@ def test_a_shared_module_is_asked_once(watched: tuple[str, Watched]) -> None:
     assert sorted(answers.asked) == ["step_hotspots", "steps"]
 
 
+def test_what_a_run_does_not_hold_is_not_asked(database: Database, workspace: Workspace) -> None:
+    trace = read_trace(TRACES / "two_threads.json.gz", Integrity("two_threads"))
+    with stored(database, workspace, trace) as (run, _):
+        window = vars(find_window(asking(database), run))
+        between = {"run": run, "start_ns": window["start_ns"], "end_ns": window["end_ns"]}
+        answers = Watched(database, KeptAnswers(workspace, ConnectionSettings(), database))
+        found = answers.get("launch_stats", **between)
+        assert not answers.asked
+        pd.testing.assert_frame_equal(found, ask(database, "launch_stats", **between))
+        # Somebody may have added what was not there.
+        others = KeptAnswers(workspace, ConnectionSettings(uri="bolt://elsewhere"), database)
+        external = Watched(database, others)
+        external.get("launch_stats", **between)
+        assert external.asked == ["launch_stats"]
+
+
 def test_another_text_another_question(watched: tuple[str, Watched], monkeypatch: pytest.MonkeyPatch) -> None:
     run, answers = watched
     answers.get("lanes", run=run)

@@ -36,11 +36,17 @@ def forward(rank: int) -> Iterator[str]:
         if gathers:
             gathered[module] = end
             idle += f", collective_kind: 'all_gather', bytes: 8, exposed_ns: {end - start}"
+        annotation, frame = ANNOTATION[what].format(module), 100 * rank + 2 * place
         yield (
-            f"(:Event:Annotation {{name: '{ANNOTATION[what].format(module)}', rank: {rank}, start_ns: {at},"
+            f"(:Frame {{frame: {frame + 1}, depth: 2, name: 'k', category: 'kernel'}})-[:CALLED_FROM]->"
+            f"(:Frame {{frame: {frame}, depth: 1, name: '{annotation}', category: 'user_annotation'}})"
+        )
+        yield (
+            f"(:Event:Annotation {{name: '{annotation}', rank: {rank}, start_ns: {at},"
             f" end_ns: {at + 5}}})<-[:CHILD_OF]-(:Event:Runtime {{name: 'launch', rank: {rank},"
-            f" start_ns: {at}, end_ns: {at + 1}}})-[:LAUNCHED]->(:Event:Kernel {{name: 'k', rank: {rank},"
-            f" step: 1, kernel_type: '{kind}', start_ns: {start}, end_ns: {end}{idle}}})"
+            f" start_ns: {at}, end_ns: {at + 1}}})-[:LAUNCHED]->(:Event:Segment:Kernel {{name: 'k',"
+            f" rank: {rank}, frame: {frame + 1}, step: 1, "
+            f" kernel_type: '{kind}', start_ns: {start}, end_ns: {end}{idle}}})"
         )
 
 
@@ -64,10 +70,14 @@ BY_DEPENDENCY = """
     start_ns: 5, end_ns: 9, exposed_ns: 4})
 """
 ON_THREADS = """
-  (:Event:CpuOp {name: 'c10d::_allgather_base_', rank: 4, start_ns: 1, end_ns: 2})-[:CHILD_OF]->
-    (:Event:Annotation {name: 'FSDP::all_gather', rank: 4, start_ns: 0, end_ns: 21}),
-  (:Event:CpuOp {name: 'c10d::_allgather_base_', rank: 4, start_ns: 23, end_ns: 24})-[:CHILD_OF]->
-    (:Event:Annotation {name: 'FSDP::all_gather (0)', rank: 4, start_ns: 22, end_ns: 25}),
+  (:Frame {frame: 401, depth: 2, name: 'c10d::_allgather_base_', category: 'cpu_op'})-[:CALLED_FROM]->
+    (:Frame {frame: 400, depth: 1, name: 'FSDP::all_gather', category: 'user_annotation'}),
+  (:Frame {frame: 403, depth: 2, name: 'c10d::_allgather_base_', category: 'cpu_op'})-[:CALLED_FROM]->
+    (:Frame {frame: 402, depth: 1, name: 'FSDP::all_gather (0)', category: 'user_annotation'}),
+  (:Event:CpuOp:Segment {name: 'c10d::_allgather_base_', rank: 4, start_ns: 1, end_ns: 2, frame: 401})
+    -[:CHILD_OF]->(:Event:Annotation {name: 'FSDP::all_gather', rank: 4, start_ns: 0, end_ns: 21}),
+  (:Event:CpuOp:Segment {name: 'c10d::_allgather_base_', rank: 4, start_ns: 23, end_ns: 24, frame: 403})
+    -[:CHILD_OF]->(:Event:Annotation {name: 'FSDP::all_gather (0)', rank: 4, start_ns: 22, end_ns: 25}),
   (:Event:CpuOp {name: 'copy', rank: 4, start_ns: 27, end_ns: 28})-[:CHILD_OF]->
     (:Event:Annotation {name: 'FSDP::all_gather_copy_out', rank: 4, start_ns: 26, end_ns: 29}),
   (:Event:CpuOp {name: 'embed', rank: 4, start_ns: 30, end_ns: 40}),
@@ -76,13 +86,14 @@ ON_THREADS = """
   (:Event:Annotation {name: 'gloo:all_gather', collective_kind: 'all_gather', rank: 4, start_ns: 3,
     end_ns: 20}),
   (:Event:Annotation {name: 'gloo:all_gather', collective_kind: 'all_gather', rank: 4, start_ns: 28,
-    end_ns: 50})
+    end_ns: 50}),
+  (:Frame {frame: 404, depth: 0, name: 'gloo:all_gather', category: 'user_annotation'})
 """
 PASSES = ",\n  ".join(text for rank in range(len(ORDERS)) for text in forward(rank))
 GRAPH = f"""
 CREATE
   (run:Run {{name: $run, state: 'ready', ranks: 5, window_start_ns: 0, window_end_ns: 1000}}),
-  (:Trace {{run: $run, rank: 0}})-[:OF_RUN]->(run)<-[:OF_RUN]-(:Trace {{run: $run, rank: 3}}),
+  {", ".join(f"(:Trace {{run: $run, rank: {rank}}})-[:OF_RUN]->(run)" for rank in range(5))},
   {PASSES},
   {AGAIN},
   {BY_DEPENDENCY.replace("$waits", "{mechanism: 'stream wait event', evidence: 'recorded'}")},

@@ -10,13 +10,30 @@ from tracegraph.store.connection import Database
 from tracegraph.store.workspace import Workspace
 
 RUN = "tiny-layers"
-KERNEL = "(:Event:Kernel {{name: '{name}', kernel_type: '{kind}', rank: {rank}, {times}}})"
+# Work is in the frame of what it was launched in: frames of the work itself would tell nothing more.
+FRAMES = """
+  (model_:Frame {frame: 0, depth: 0, name: 'nn.Module: GPT_0', category: 'python_function'}),
+  (first_:Frame {frame: 1, depth: 1, name: 'nn.Module: Block_0', category: 'python_function'}),
+  (:Frame {frame: 2, depth: 2, name: 'nn.Module: MLP_1', category: 'python_function'})
+    -[:CALLED_FROM]->(first_),
+  (first_)-[:CALLED_FROM]->(model_)<-[:CALLED_FROM]-
+    (:Frame {frame: 3, depth: 1, name: 'nn.Module: Block_1', category: 'python_function'}),
+  (:Frame {frame: 4, depth: 0, name: 'layer 1', category: 'user_annotation'}),
+  (:Frame {frame: 5, depth: 0, name: 'layer 2', category: 'user_annotation'}),
+  (left_:Frame {frame: 6, depth: 0, name: 'layers.0', category: 'user_annotation'}),
+  (right_:Frame {frame: 7, depth: 0, name: 'layers.1', category: 'user_annotation'}),
+  (:Frame {frame: 8, depth: 1, name: 'c10d::allreduce_', category: 'cpu_op'})-[:CALLED_FROM]->(left_),
+  (:Frame {frame: 9, depth: 1, name: 'c10d::allreduce_', category: 'cpu_op'})-[:CALLED_FROM]->(right_),
+  (:Frame {frame: 10, depth: 0, name: 'gloo:all_reduce', category: 'user_annotation'})
+"""
+FRAME_OF = {"model": 0, "inner": 2, "second": 3, "one": 4, "two": 5}
+KERNEL = "(:Event:Kernel:Segment {{name: '{name}', kernel_type: '{kind}', rank: {rank}, {times}}})"
 
 
-def kernel(rank: int, name: str, at: int, end: int) -> str:
+def kernel(rank: int, name: str, at: int, end: int, frame: str = "null") -> str:
     """A kernel; nothing hides those of NCCL."""
     kind = "communication" if name.startswith("nccl") else "computation"
-    times = f"start_ns: {at}, end_ns: {end}" + (
+    times = f"frame: {frame}, start_ns: {at}, end_ns: {end}" + (
         f", exposed_ns: {end - at}" if name.startswith("nccl") else ""
     )
     return KERNEL.format(name=name, kind=kind, rank=rank, times=times)
@@ -25,7 +42,7 @@ def kernel(rank: int, name: str, at: int, end: int) -> str:
 def launched(rank: int, name: str, at: int, end: int, around: str) -> str:
     """A kernel that something launches 5 ns before it begins, inside what `around` names."""
     call = f"(:Event:Runtime {{name: 'launch', rank: {rank}, start_ns: {at - 5}, end_ns: {at - 4}}})"
-    return f"({around})<-[:CHILD_OF]-{call}-[:LAUNCHED]->{kernel(rank, name, at, end)}"
+    return f"({around})<-[:CHILD_OF]-{call}-[:LAUNCHED]->{kernel(rank, name, at, end, str(FRAME_OF[around]))}"
 
 
 MODULES = ",\n  ".join(
@@ -69,12 +86,14 @@ SEQUENCE = ",\n  ".join(
     ]
 )
 THREADS = """
-  (:Event:CpuOp {name: 'mm', rank: 3, start_ns: 0, end_ns: 10})-[:CHILD_OF]->
+  (:Event:CpuOp:Segment {name: 'mm', rank: 3, start_ns: 0, end_ns: 10, frame: 6})-[:CHILD_OF]->
     (left:Event:Annotation {name: 'layers.0', rank: 3, start_ns: 0, end_ns: 20}),
-  (:Event:CpuOp {name: 'c10d::allreduce_', rank: 3, start_ns: 10, end_ns: 12})-[:CHILD_OF]->(left),
-  (:Event:CpuOp {name: 'mm', rank: 3, start_ns: 30, end_ns: 50})-[:CHILD_OF]->
+  (:Event:CpuOp:Segment {name: 'c10d::allreduce_', rank: 3, start_ns: 10, end_ns: 12, frame: 8})
+    -[:CHILD_OF]->(left),
+  (:Event:CpuOp:Segment {name: 'mm', rank: 3, start_ns: 30, end_ns: 50, frame: 7})-[:CHILD_OF]->
     (right:Event:Annotation {name: 'layers.1', rank: 3, start_ns: 30, end_ns: 70}),
-  (:Event:CpuOp {name: 'c10d::allreduce_', rank: 3, start_ns: 50, end_ns: 52})-[:CHILD_OF]->(right),
+  (:Event:CpuOp:Segment {name: 'c10d::allreduce_', rank: 3, start_ns: 50, end_ns: 52, frame: 9})
+    -[:CHILD_OF]->(right),
   (:Event:Annotation {name: 'gloo:all_reduce', collective_kind: 'all_reduce', rank: 3,
     start_ns: 51, end_ns: 53}),
   (met:Event:Annotation {name: 'gloo:all_reduce', collective_kind: 'all_reduce', rank: 3,
@@ -84,17 +103,21 @@ THREADS = """
 """
 # As autograd functions of tensor parallelism: an operator hands communication over, and waits for it.
 INSIDE = """
-  (:Event:CpuOp {name: 'mm', rank: 4, lane: 4, start_ns: 0, end_ns: 30})-[:CHILD_OF]->
+  (:Event:CpuOp:Segment {name: 'mm', rank: 4, lane: 4, start_ns: 0, end_ns: 30, frame: 6})-[:CHILD_OF]->
     (outer:Event:Annotation {name: 'layers.0', rank: 4, start_ns: 0, end_ns: 70}),
   (sums:Event:CpuOp {name: 'Summed', rank: 4, lane: 4, start_ns: 30, end_ns: 70})-[:CHILD_OF]->(outer),
-  (:Event:CpuOp {name: 'c10d::allreduce_', rank: 4, lane: 4, start_ns: 31, end_ns: 34})-[:CHILD_OF]->(sums),
-  (:Event:CpuOp:Segment {name: 'mm', rank: 4, lane: 4, kind: 'work', start_ns: 70, end_ns: 80})-[:CHILD_OF]->
+  (:Event:CpuOp:Segment {name: 'c10d::allreduce_', rank: 4, lane: 4, start_ns: 31, end_ns: 34, frame: 8})
+    -[:CHILD_OF]->(sums),
+  (:Event:CpuOp:Segment {name: 'mm', rank: 4, lane: 4, kind: 'work', start_ns: 70, end_ns: 80, frame: 7})
+    -[:CHILD_OF]->
     (other:Event:Annotation {name: 'layers.1', rank: 4, start_ns: 70, end_ns: 90}),
-  (:Event:CpuOp {name: 'c10d::allreduce_', rank: 4, lane: 4, start_ns: 80, end_ns: 90})-[:CHILD_OF]->(other),
+  (:Event:CpuOp:Segment {name: 'c10d::allreduce_', rank: 4, lane: 4, start_ns: 80, end_ns: 90, frame: 9})
+    -[:CHILD_OF]->(other),
   (:Event:Annotation:Segment {name: 'gloo:all_reduce', collective_kind: 'all_reduce', rank: 4, lane: 5,
     start_ns: 36, end_ns: 60})-[:CROSS_THREAD]->
-    (next:Segment {rank: 4, lane: 4, kind: 'work', start_ns: 62, end_ns: 70})-[:PART_OF]->(sums),
-  (next)<-[:SEQUENTIAL]-(:Segment {rank: 4, lane: 4, kind: 'wait', start_ns: 36, end_ns: 62})-[:PART_OF]->
+    (next:Segment {rank: 4, lane: 4, kind: 'work', start_ns: 62, end_ns: 70, frame: 6})-[:PART_OF]->(sums),
+  (next)<-[:SEQUENTIAL]-(:Segment {rank: 4, lane: 4, kind: 'wait', start_ns: 36, end_ns: 62, frame: 6})
+    -[:PART_OF]->
     (sums),
   (:Event:Annotation {name: 'gloo:all_reduce', collective_kind: 'all_reduce', rank: 4, lane: 5,
     start_ns: 85, end_ns: 95})
@@ -102,8 +125,9 @@ INSIDE = """
 GRAPH = f"""
 CREATE
   (run:Run {{name: $run, state: 'ready', ranks: 5, window_start_ns: 0, window_end_ns: 200}}),
-  (:Trace {{run: $run, rank: 0}})-[:OF_RUN]->(run),
+  {", ".join(f"(:Trace {{run: $run, rank: {rank}}})-[:OF_RUN]->(run)" for rank in range(5))},
   (:Lane {{run: $run, lane: 0, rank: 0, kind: 'stream', name: 's', matters: true}}),
+  {FRAMES},
   {MODULES},
   {ANNOTATIONS},
   {SEQUENCE},

@@ -47,14 +47,14 @@ CREATE
     kernel_type: 'computation', start_ns: 40, end_ns: 70}),
   (k2:Event:Kernel {name: 'add', category: 'kernel', source_index: 13, lane: 1,
     kernel_type: 'computation', start_ns: 70, end_ns: 80}),
-  (k3:Event:Memset {name: 'set', category: 'gpu_memset', source_index: 14, lane: 1, start_ns: 80,
-    end_ns: 85}),
+  (k3:Event:Memset {name: 'set', category: 'gpu_memset', source_index: 14, lane: 1,
+    kernel_type: 'memory', start_ns: 80, end_ns: 85}),
   (k4:Event:Kernel {name: 'gemm', category: 'kernel', source_index: 15, lane: 1,
     kernel_type: 'computation', start_ns: 110, end_ns: 150}),
   (k5:Event:Kernel {name: 'add', category: 'kernel', source_index: 16, lane: 1,
     kernel_type: 'computation', start_ns: 150, end_ns: 160}),
-  (k6:Event:Memset {name: 'set', category: 'gpu_memset', source_index: 17, lane: 1, start_ns: 160,
-    end_ns: 165}),
+  (k6:Event:Memset {name: 'set', category: 'gpu_memset', source_index: 17, lane: 1,
+    kernel_type: 'memory', start_ns: 160, end_ns: 165}),
   (linear)-[:CHILD_OF]->(step), (addmm)-[:CHILD_OF]->(linear), (frame)-[:CHILD_OF]->(addmm),
   (l1)-[:CHILD_OF]->(frame), (l2)-[:CHILD_OF]->(frame), (l3)-[:CHILD_OF]->(linear),
   (outer)-[:CHILD_OF]->(again), (inner)-[:CHILD_OF]->(outer), (l4)-[:CHILD_OF]->(outer),
@@ -148,8 +148,8 @@ CASES = {
 LONG = """
 CREATE (:Run {name: $run, state: 'ready'}), (:Lane {run: $run, lane: 0, rank: 0, kind: 'stream'}),
   (call:Event:Runtime {name: 'launch', category: 'cuda_runtime', source_index: 0, start_ns: 0, end_ns: 1}),
-  (call)-[:LAUNCHED]->(:Event:Kernel {name: 'k', category: 'kernel', source_index: 1, start_ns: 1001,
-    end_ns: 4097001})
+  (call)-[:LAUNCHED]->(:Event:Kernel {name: 'k', category: 'kernel', source_index: 1,
+    kernel_type: 'computation', start_ns: 1001, end_ns: 4097001})
 """
 
 
@@ -185,7 +185,7 @@ def test_a_graph_launch_stands_for_itself_where_nothing_is_above_it(database: Da
             kernels: 120})
         FOREACH (i IN range(1, 120) |
           CREATE (call)-[:LAUNCHED]->(:Event:Kernel {name: 'k' + i, category: 'kernel', source_index: i,
-            start_ns: i, end_ns: i + 1}))
+            kernel_type: 'computation', start_ns: i, end_ns: i + 1}))
     """
     with stored(database, "tiny-graph", alone):
         check_table(

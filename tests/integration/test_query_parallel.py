@@ -34,8 +34,9 @@ CREATE
     bytes: 12, start_ns: 210, end_ns: 280, exposed_ns: 30}),
   (gathered:Event:Kernel {name: 'nccl', kernel_type: 'communication', collective_kind: 'all_gather',
     start_ns: 220, end_ns: 230}),
-  (thread:Event {name: 'gloo:all_reduce', collective_kind: 'all_reduce', bytes: 4, start_ns: 510,
-    end_ns: 530}),
+  (thread:Event:Annotation {name: 'gloo:all_reduce', collective_kind: 'all_reduce', bytes: 4,
+    start_ns: 510, end_ns: 530}),
+  (:Frame {frame: 0, depth: 0, name: 'gloo:all_reduce', category: 'user_annotation'}),
   (:Event {name: 'launch', start_ns: 290, end_ns: 295})-[:LAUNCHED]->(second),
   (call:Event {name: 'launch', start_ns: 200, end_ns: 205})-[:LAUNCHED]->(first),
   (call)-[:CHILD_OF]->(:Event {name: 'nccl:all_reduce', start_ns: 195, end_ns: 206})

@@ -152,3 +152,39 @@ def test_each_part_says_what_it_lacks() -> None:
     unrated = asked({losses.BELOW_PEAK: [(0, 10)]}, [], [(0, 5, False)], peak=None).set_index("loss")["lacks"]
     assert unrated[losses.UNRATED].startswith("The file does not name the GPU, so its peak is not known:")
     assert unrated.drop(losses.UNRATED).isna().all()
+
+
+def confidence_of(idle: list[tuple[float, list[Span]]]) -> float:
+    """The confidence of time in which the host works, from rows of a confidence and stretches."""
+    rows = [
+        {"cause": CPU_TURN, "category": "gap", "evidence": "recorded", "confidence": sure, **lists(of)}
+        for sure, of in idle
+    ]
+    found = peak_losses(
+        {**WINDOW, "peak": NS_A_FLOP},
+        rows_of("gpu_stretches", {"device": 0, "what": "computation", **lists([])}),
+        rows_of("idle_stretches", *rows),
+        rows_of("product_calls"),
+        rows_of("steps"),
+        rows_of("traces", {"rank": 0, "devices": "[]"}),
+    )
+    return float(found.loc[found["loss"].eq(losses.HOST), "confidence"].item())
+
+
+@given(st.lists(st.tuples(st.sampled_from([0.1, 0.3, 0.7, 0.9]), st.integers(1, 10**12)), min_size=1))
+def test_a_mean_of_confidence_is_the_same_to_the_last_digit_however_rows_are_cut(
+    idle: list[tuple[float, int]],
+) -> None:
+    each = [(sure, [(0, spent)]) for sure, spent in idle]
+    together: dict[float, list[Span]] = {}
+    for sure, of in reversed(each):
+        together.setdefault(sure, []).extend(of)
+    assert confidence_of(each) == confidence_of(list(together.items()))
+
+
+def test_times_of_day_of_many_stretches_are_weighed_to_the_ns() -> None:
+    """The sum of their begins is below 2**63 ns, that of their ends above: no type of 64 bits holds both."""
+    day = (2**63 - 1) // 6
+    assert (
+        confidence_of([(0.5, [(0, 40)]), (0.75, [(day, day + 3)] * 6), (1.0, [(day, day + 1)])]) == 34.5 / 59
+    )

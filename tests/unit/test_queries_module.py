@@ -45,6 +45,20 @@ def test_header_is_parsed() -> None:
     assert [(c.name, c.type, c.nullable) for c in parsed.columns] == [("name", "STRING", True)]
 
 
+def test_labels_that_rows_need_are_parsed() -> None:
+    needing = HEADER.replace("// Order", "// Needs: Kernel, Memcpy or Memset.\n// Order")
+    assert module.parse("example", needing).needs == {"Kernel", "Memcpy", "Memset"}
+    assert module.parse("example", needing.replace("Kernel, Memcpy or ", "")).needs == {"Memset"}
+    assert module.parse("example", HEADER).needs == set()
+    with pytest.raises(ValueError, match=r"example\.cypher"):
+        module.parse("example", needing.replace("or", "and"))
+
+
+@pytest.mark.parametrize("name", module.names())
+def test_labels_that_rows_need_are_stored(name: str) -> None:
+    assert module.load(name).needs <= LABELS
+
+
 @pytest.mark.parametrize(
     "text",
     [

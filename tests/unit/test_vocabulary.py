@@ -13,8 +13,15 @@ from tracegraph.queries.shapes.peak.missing_inputs import WAITS_INSIDE
 from tracegraph.store.schema.node_labels import SEGMENT_KINDS
 from tracegraph.store.schema.schema import DEPENDENCIES
 from tracegraph.vocabulary import categories, gaps, mechanisms
-from tracegraph.vocabulary.categories import ANY_OTHER, CATEGORIES, Role, find_category, is_known
-from tracegraph.vocabulary.collectives import CALLS, CAUSES, KIND
+from tracegraph.vocabulary.categories import (
+    ANY_OTHER,
+    CATEGORIES,
+    LIBRARY_COLLECTIVE,
+    Role,
+    find_category,
+    is_known,
+)
+from tracegraph.vocabulary.collectives import CALLS, CAUSES, KIND, ON_THREADS
 from tracegraph.vocabulary.evidence import EVIDENCE
 from tracegraph.vocabulary.gaps import GAP_NAMES
 from tracegraph.vocabulary.kernel_types import IDLE_CATEGORIES, KERNEL_TYPES, OTHERS
@@ -33,7 +40,7 @@ MODULES = [
 VALUES = {
     *(*SEGMENT_KINDS, *EVIDENCE, *CAUSES, "thread", "stream", "ready", "[]", "{}", r"\n", STEP_PREFIX),
     *(*KIND, *PHASE_NAMES, *KERNEL_TYPES, *IDLE_CATEGORIES, OTHERS, "call", "delay", "CPU", "GPU"),
-    *(" overlapping ", "", "|", ",", " -> ", CALLS, WAITS_INSIDE),
+    *(" overlapping ", "", "|", ",", " -> ", CALLS, *ON_THREADS, WAITS_INSIDE),
 }
 """Texts in Cypher that are no names: kinds of things, states, JSON, steps, what joins names, a sentence."""
 CYPHER = sorted((ROOT / "queries" / "cypher").rglob("*.cypher"))
@@ -103,6 +110,14 @@ def test_close_races_in_cypher_are_those_of_the_rules() -> None:
     assert listed is not None
     racing = [mechanism.name for mechanism in MECHANISMS if mechanism.races]
     assert re.findall(r"'([^']*)'", listed[1]) == racing
+
+
+def test_operations_off_gpus_are_looked_for_under_every_back_end_and_of_ranks_in_short() -> None:
+    text = (ROOT / "queries" / "cypher" / "parts" / "off_gpus.cypher").read_text()
+    listed = re.search(r"library IN \[([^\]]*)\]", text)
+    assert listed is not None
+    assert tuple(re.findall(r"'([^']*)'", listed[1])) == ON_THREADS
+    assert f"'{LIBRARY_COLLECTIVE}'" in text
 
 
 def test_every_constant_is_in_its_table() -> None:

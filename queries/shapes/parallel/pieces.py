@@ -9,10 +9,10 @@ from tracegraph.vocabulary.kernel_types import COMMUNICATION
 from tracegraph.vocabulary.phases import BACKWARD, FORWARD, OPTIMIZER
 
 UNKNOWN = -1
-"""What `layer_work` has for a time that is not known: lists of the server hold no nulls."""
+"""What `layer_work` has for a time or step that is not known: lists of the server hold no nulls."""
 WAITING = "wait"
 """What `layer_work` calls the waits of threads inside of operators."""
-_TIMES = ["begin_ns", "end_ns", "launched_ns", "waited_ns", "exposed_ns"]
+_LISTS = ["step", "begin_ns", "end_ns", "launched_ns", "waited_ns", "exposed_ns"]
 
 
 def pieces_of(own: pd.DataFrame) -> pd.DataFrame:
@@ -23,10 +23,18 @@ def pieces_of(own: pd.DataFrame) -> pd.DataFrame:
     """
     on_gpu = bool(own["on_gpu"].any())
     kept = own[own["on_gpu"].eq(on_gpu) & own["what"].ne(WAITING)]
-    pieces = kept.explode(_TIMES, ignore_index=True).astype(dict.fromkeys(_TIMES, "int64"))
+    pieces = _each(kept)
     if not on_gpu:
         pieces = _taken_over(pieces.sort_values("begin_ns", kind="stable", ignore_index=True))
     return pieces.sort_values(["launched_ns", "begin_ns"], kind="stable", ignore_index=True)
+
+
+def _each(rows: pd.DataFrame) -> pd.DataFrame:
+    """Make a row of each entry of the lists; a step that is not known is null."""
+    sizes = rows["begin_ns"].map(len).to_numpy("int64")
+    found = rows.drop(columns=_LISTS).take(np.repeat(np.arange(len(rows)), sizes)).reset_index(drop=True)
+    found = found.assign(**{name: unfolded(rows[name]) for name in _LISTS})
+    return found.assign(step=found["step"].astype("Int64").mask(found["step"].eq(UNKNOWN)))
 
 
 class Away:
@@ -57,8 +65,8 @@ def _without(stretches: Union, less: Union) -> tuple[Ints, Ints]:
 
 def hand_overs(own: pd.DataFrame, kind: str) -> pd.DataFrame:
     """List the operators of a rank that hand over communication of a kind, by time."""
-    found = own[own["hands_over"] & _kinds(own).eq(kind)].explode(_TIMES, ignore_index=True)
-    return found.astype(dict.fromkeys(_TIMES, "int64")).sort_values("begin_ns", ignore_index=True)
+    found = _each(own[own["hands_over"] & _kinds(own).eq(kind)])
+    return found.sort_values("begin_ns", ignore_index=True)
 
 
 def _kinds(pieces: pd.DataFrame) -> pd.Series:

@@ -152,9 +152,12 @@ def _spans(rows: pd.DataFrame) -> Spans:
 
 def _sure(rows: pd.DataFrame) -> tuple[str, float]:
     """Return the evidence of some idle time, and the mean of its confidence by time."""
-    spent = np.array([sum(one) for one in rows["end_ns"]]) - np.array([sum(one) for one in rows["begin_ns"]])
+    # Sums of times of day may be above what 64 bits hold: Python subtracts them before they become an array.
+    of_row = [sum(end) - sum(begin) for end, begin in zip(rows["end_ns"], rows["begin_ns"], strict=True)]
+    # Whole ns add up to the same in any order and however rows are cut: products with confidences would not.
+    spent = pd.Series(of_row, dtype="int64").groupby(rows["confidence"].to_numpy()).sum()
     evidence = _INFERRED if rows["evidence"].eq(_INFERRED).any() else _RECORDED
-    return evidence, float(np.average(rows["confidence"], weights=np.maximum(spent, 1)))
+    return evidence, float(np.average(spent.index, weights=np.maximum(spent, 1)))
 
 
 def _at_peak(calls: pd.DataFrame, peaks: Mapping[Any, float | None]) -> tuple[Ints, Any]:
