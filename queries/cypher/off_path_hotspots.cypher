@@ -19,11 +19,15 @@
 // @column meanwhile_share FLOAT? share of the time of these stretches in which the path ran on it, 0..1
 // Order: accumulated time, longest first, then name and category.
 // Empty when: each name with that much work is on the path, too; on one thread all are.
-// Cost: reads all segments in the window and, where there are such names, the long ones off the path again.
+// Cost: where anything is off the path, reads all segments in the window and, of such names, the long ones again.
 
 // @include walk
 // @include all_chains
-WITH collect({chain: chain, exit_ns: exit_ns}) AS chains, ($end_ns - $start_ns) / 1000 + 1 AS piece_ns
+MATCH (c:Chain {run: $run, chain: chain})
+WITH collect({chain: chain, exit_ns: exit_ns}) AS chains, ($end_ns - $start_ns) / 1000 + 1 AS piece_ns,
+  // What is off the path begins in a chain after the path left it.
+  max(exit_ns < c.end_ns AND exit_ns < $end_ns) AS any_off
+WITH chains, piece_ns WHERE any_off
 CALL (chains, piece_ns) {
   UNWIND chains AS c
   MATCH (s:Segment {run: $run, chain: c.chain})
