@@ -73,6 +73,10 @@ class Answers:
         self.database, self.kept, self._progress = database, kept, progress
         self._stored: dict[str, _Stored | None] = {}
 
+    def forget_runs(self) -> None:
+        """Look again at what is stored: a run was added, replaced or told more about meanwhile."""
+        self._stored.clear()
+
     def of(self, name: str, values: Values) -> pd.DataFrame:
         """Return the rows of a query for these values of its parameters, as `of_all` does."""
         return self.of_all({name: values})[name]

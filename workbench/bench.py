@@ -267,6 +267,8 @@ class Workbench(BenchQueries):
         )
         with self._showing():
             attach(self.workspace, self.connection, graph, manifest, list(told), self.progress)
+        if self._held is not None:
+            self._held.forget_runs()
         return told
 
     def ingest_companions(self, files: Sequence[File], name: str | None = None) -> "Run":
@@ -504,6 +506,8 @@ class Workbench(BenchQueries):
             yield self._held
         finally:
             self._held = before
+            if before is not None:  # the block inside may have stored a run
+                before.forget_runs()
 
     def _answering(self, database: Database) -> Answers:
         return Answers(database, KeptAnswers(self.workspace, self.connection, database), self.progress)

@@ -106,7 +106,10 @@ def test_attached_later_replaces_its_own_kind_only(
     try:
         assert run.communicators()["comm_id"].tolist() == ["0xa"]
         assert run.transfer_fit().empty
-        bench.attach([tests], run.name)
+        with bench.answers():  # what is attached meanwhile is there for the next question
+            assert run.transfer_fit().empty
+            bench.attach([tests], run.name)
+            assert not run.transfer_fit().empty
         bench.attach([other], run.name)
         assert sorted(run.communicators()["comm_id"]) == ["0xb", "0xc"]
         assert run.transfer_fit()["bytes_per_s"].iloc[0] == pytest.approx(1e9)
