@@ -1,7 +1,7 @@
 """The communication of a rank: which events took part in which operation, as the file states it."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -18,7 +18,9 @@ from tracegraph.vocabulary.categories import Role
 from tracegraph.vocabulary.collectives import ON_THREADS, stated_kind
 
 _TEXTS = ("collective", "group", "group_ranks", "dtype")
-_NUMBERS = ("group_size", "group_sequence", "elements", "bytes", "receiver", "sender")
+_NUMBERS = ("group_size", "elements", "bytes", "receiver", "sender")
+_OF_OPERATORS = ("name", "shapes", "inputs")
+_SEQUENCE = "group_sequence"
 
 
 @dataclass(frozen=True)
@@ -59,8 +61,19 @@ def find_members(model: RankModel, stated: pa.Table) -> list[Member]:
     found = found[np.argsort(events.start[found], kind="stable")]
     around = [list(_around(model, int(event))) for event in found.tolist()]
     facts = _Facts(stated, sorted({place for places in around for place in places}))
-    members = (_member(model, facts, places) for places in around)
-    return [member for member in members if member is not None]
+    # A job repeats few operations, each of them thousands of times: what they say is read once.
+    known: dict[tuple[int, ...], Member | None] = {}
+    members = []
+    times = zip(events.start[found].tolist(), events.end[found].tolist(), strict=True)
+    elements = events.elements[found].tolist()
+    for places, counted, (start, end) in zip(around, elements, times, strict=True):
+        alike = (counted, *facts.alike(places))
+        if alike not in known:
+            known[alike] = _member(model, facts, places)
+        if (one := known[alike]) is not None:
+            sequence = _number(facts.sequence(places))
+            members.append(replace(one, event=places[0], sequence=sequence, start=start, end=end))
+    return members
 
 
 def _around(model: RankModel, event: int) -> Iterator[int]:
@@ -75,22 +88,34 @@ class _Facts:
     """What some events of a file state."""
 
     def __init__(self, stated: pa.Table, rows: list[int]) -> None:
-        columns = [*_TEXTS, *_NUMBERS, "name", "shapes", "inputs"]
-        chosen = stated.select(columns).take(pa.array(rows, pa.int64()))
-        self._columns = {name: chosen[name].to_pylist() for name in columns}
-        self._row = dict(zip(rows, range(len(rows)), strict=True))
+        columns = [*_TEXTS, *_NUMBERS, *_OF_OPERATORS]
+        chosen = stated.select([*columns, _SEQUENCE]).take(pa.array(rows, pa.int64())).combine_chunks()
+        first, kind = _alike(chosen.select(columns))
+        alike = chosen.select(columns).take(pa.array(first))
+        self._columns = {name: alike[name].to_pylist() for name in columns}
+        self._kind = dict(zip(rows, kind, strict=True))
+        self._sequence = dict(zip(rows, chosen[_SEQUENCE].to_pylist(), strict=True))
+
+    def alike(self, places: list[int]) -> Iterator[int]:
+        """Yield a number for each of the places, the same where all but the sequence is the same."""
+        return (self._kind[at] for at in places)
+
+    def sequence(self, places: list[int]) -> object:
+        """Find the first number in its group that one of the places states; None if none does."""
+        found = (self._sequence[at] for at in places)
+        return next((value for value in found if value is not None), None)
 
     def first(self, name: str, places: list[int]) -> object:
         """Find the first value that one of the places states; None if none does."""
-        column, row = self._columns[name], self._row
+        column, kind = self._columns[name], self._kind
         for at in places:
-            value = column[row[at]]
+            value = column[kind[at]]
             if value is not None and value != "":
                 return value
         return None
 
     def _all(self, name: str, places: list[int]) -> list[Any]:
-        return [self._columns[name][self._row[at]] for at in places]
+        return [self._columns[name][self._kind[at]] for at in places]
 
     def shaped_bytes(self, places: list[int]) -> int | None:
         """Count the bytes that go in, by the shapes of its own row, else of the first operator that tells.
@@ -112,6 +137,17 @@ class _Facts:
         return next((kind for kind in kinds if kind != "send_recv"), kinds[0] if kinds else None)
 
 
+def _alike(chosen: pa.Table) -> tuple[Ints, list[int]]:
+    """Find the rows of a table that are the same: the first of each kind, and the kind of each row."""
+    if not chosen.num_rows:
+        return np.empty(0, dtype=np.int64), []
+    coded = (column.combine_chunks() for column in chosen.columns)
+    coded = (one if pa.types.is_dictionary(one.type) else one.dictionary_encode() for one in coded)
+    codes = np.stack([one.indices.fill_null(-1).to_numpy() for one in coded], axis=1)
+    _, first, kind = np.unique(codes, axis=0, return_index=True, return_inverse=True)
+    return first.astype(np.int64), kind.reshape(-1).tolist()
+
+
 def _member(model: RankModel, facts: _Facts, places: list[int]) -> Member | None:
     kind, event = facts.kind(places), places[0]
     if kind is None:
@@ -130,7 +166,7 @@ def _member(model: RankModel, facts: _Facts, places: list[int]) -> Member | None
         group=_text(facts.first("group", places)),
         ranks=read_ranks(_text(facts.first("group_ranks", places))),
         size=numbers["group_size"],
-        sequence=numbers["group_sequence"],
+        sequence=_number(facts.sequence(places)),
         elements=elements,
         dtype=dtype,
         input_bytes=facts.shaped_bytes(places) if size is None else size,

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import pyarrow as pa
@@ -153,7 +154,9 @@ def _ranks(model: Solution, meetings: Meetings) -> list[str]:
     first = np.flatnonzero(np.append(True, meetings.member_of[1:] != meetings.member_of[:-1]))
     members = np.split(ranks, first[1:]) if len(ranks) else []
     pairs = zip(members, meetings.missing, strict=True)
-    return [json.dumps(sorted({*own.tolist(), *missing})) for own, missing in pairs]
+    # A job has few groups, each with thousands of operations.
+    written = lru_cache(maxsize=1024)(json.dumps)
+    return [written(tuple(sorted({*own.tolist(), *missing}))) for own, missing in pairs]
 
 
 def _of_each(best: np.ufunc, meetings: Meetings, values: Ints) -> Ints:

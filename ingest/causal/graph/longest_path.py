@@ -167,28 +167,27 @@ class Replay:
         origin = total[self._firsts]
         at = total[ports] - origin[self._run[ports]]
         anchors = [begun] * len(origin)
-        raised = [-1] * len(anchors)
         earliest = np.full(len(ports), begun)
         for segment, time in self._fixed.items():
             earliest[self._place[segment]] = time - at[self._place[segment]]
+        floors = earliest[self._entry_ports]
         entry_anchor = [begun] * (len(entries) + 1)  # the last one is for runs before their first entry
-        chosen, raised_by = [-1] * len(entries), [-1] * len(entries)
         causes = self._causes_of_entries
         later = self._causes.along(at, at + work[ports])
-        end = 0
+        edge = 0
+        # Which edge raised an anchor is found for those who ask: most want to know how long it takes alone.
         for entry, (mine, until, floor) in enumerate(
-            zip(self._run_of_entry, self._until, earliest[self._entry_ports].tolist(), strict=True)
+            zip(self._run_of_entry, self._until, floors.tolist(), strict=True)
         ):
             anchor = anchors[mine]
             if floor > anchor:  # noqa: PLR1730  (a call takes twice as long)
                 anchor = floor
-            begin, end = end, until
-            for i in range(begin, end):
-                arrival = entry_anchor[causes[i]] + later[i]
-                if arrival > anchor:
-                    anchor, chosen[entry], raised[mine] = arrival, i, entry
+            while edge < until:
+                arrival = entry_anchor[causes[edge]] + later[edge]
+                if arrival > anchor:  # noqa: PLR1730
+                    anchor = arrival
+                edge += 1
             anchors[mine] = entry_anchor[entry] = anchor
-            raised_by[entry] = raised[mine]
         known = np.array(entry_anchor, dtype=np.int64)
 
         def starts(which: Ints | slice = slice(None)) -> Ints:
@@ -203,7 +202,7 @@ class Replay:
             ranges = zip(begins.tolist(), np.searchsorted(counted, of_runs, "right").tolist(), strict=True)
             latest = np.concatenate([counted[begin:end] for begin, end in ranges])
             sink = int(latest[(starts(latest) + work[latest]).argmax()])
-            return self._walk(sink, chosen, raised_by)
+            return self._walk(sink, *self._raised(known, floors, later))
 
         last = self._counting(counts)[1]
         latest_end = int((starts(last) + work[last]).max())
@@ -221,13 +220,36 @@ class Replay:
             self._counted = counts, (counted, last)
         return self._counted[1]
 
-    def _walk(self, sink: int, chosen: list[int], raised_by: list[int]) -> Flags:
+    def _raised(self, known: Ints, floors: Ints, later: list[int]) -> tuple[Ints, Ints]:
+        """Find which edge raised the anchor at each entry, and which entry of its run did so last until then.
+
+        Of several edges that raise it as far it is the first; -1 stands for none. `known`, `floors`: what is
+        known of each entry's anchor, and below what a fixed time does not let it be, ns.
+        """
+        entries, run = np.arange(len(self._entries)), self._run[self._entries]
+        in_run = np.argsort(run, kind="stable")
+        is_first = np.append(True, run[in_run][1:] != run[in_run][:-1])[: len(entries)]
+        before = np.empty(len(entries), dtype=np.int64)
+        before[in_run] = np.where(is_first, self.window.start, np.roll(known[in_run], 1))
+        raises = known[:-1] > np.maximum(before, floors)
+        counts = self._causes.counts[self._entry_ports]
+        entry_of = np.repeat(entries, counts)
+        arrival = known[np.array(self._causes_of_entries, dtype=np.int64)] + np.array(later, dtype=np.int64)
+        edges = np.flatnonzero(raises[entry_of] & (arrival == known[entry_of]))
+        chosen = np.full(len(entries), -1, dtype=np.int64)
+        chosen[entry_of[edges][::-1]] = edges[::-1]  # the first one is written last
+        place = np.maximum.accumulate(np.where(raises[in_run] | is_first, np.arange(len(entries)), 0))
+        raised_by = np.empty(len(entries), dtype=np.int64)
+        raised_by[in_run] = np.where(raises[in_run][place], in_run[place], -1)
+        return chosen, raised_by
+
+    def _walk(self, sink: int, chosen: Ints, raised_by: Ints) -> Flags:
         """Mark the segments from each entry of a run up to where the path leaves it."""
         marks = np.zeros(len(self.segments) + 1, dtype=np.int64)
         at = sink
         while True:
             last = int(self._entry_before[at])
-            entry = raised_by[last] if last >= 0 else -1
+            entry = int(raised_by[last]) if last >= 0 else -1
             begin = int(self._entries[entry]) if entry >= 0 else int(self._firsts[self._run[at]])
             marks[begin] += 1
             marks[at + 1] -= 1

@@ -150,16 +150,11 @@ def _say(found: _Members, program: Program, unit: Ints, rank: Ints, row_of: Ints
     of = ", ".join(map(str, ranks[:_SHOWN])) + (", …" if len(ranks) > _SHOWN else "")
     name = f"{kinds[0].counted_as or kinds[0].name} of ranks {of}"
     ends = {kind.collective: int(rank[k, 0]) for k, kind in enumerate(kinds)}
-    for at, kind, rows in zip(unit.tolist(), kinds, row_of, strict=True):
+    listed, send, receive = json.dumps(ranks), ends.get("send"), ends.get("recv")
+    sequences = program.sequence[unit].tolist()
+    for kind, sequence, rows in zip(kinds, sequences, row_of, strict=True):
         for step, own in enumerate(rows.tolist()):
-            said = (
-                kind.collective,
-                name,
-                json.dumps(ranks),
-                step * count + int(program.sequence[at]),
-                ends.get("send"),
-                ends.get("recv"),
-            )
+            said = (kind.collective, name, listed, step * count + sequence, send, receive)
             for row in own:
                 for column, value in zip(_OF_MEMBERS, said, strict=True):
                     found[column][row] = value
