@@ -82,7 +82,7 @@ def test_what_a_format_cannot_do_is_said(spans: Path) -> None:
     with pytest.raises(InputError, match="is spans in CSV, which cannot be converted"):
         convert_trace(spans, spans.with_suffix(".parquet"))
     source = Source(str(spans), hashlib.sha256(SPANS).hexdigest(), 0, 0)
-    with pytest.raises(InputError, match="drawn into spans in CSV"):
+    with pytest.raises(InputError, match="drawn into a file of the format spans in CSV"):
         write_overlay(make_findings(), source, io.BytesIO())
 
 
