@@ -82,7 +82,7 @@ def main(
 ) -> None:
     """Time every stage from a file to a report, each in a fresh process, and write the tables."""
     block, by_commit = find_block(document, "speed"), find_block(document, "speed by commit")
-    history = History(_KEPT)
+    history, commit = History(_KEPT), _commit()
     runs = {"10k": repeat_small, "100k": repeat_small, "1M": repeat, _LARGE: 1}
     wanted = [size for size in SIZES if size in sizes or (not sizes and size != _LARGE)]
     if large and _LARGE not in wanted:
@@ -98,7 +98,7 @@ def main(
             if not check:
                 # After each trace, so that an hour's figures are kept if the rest fails.
                 block.write(describe(results, runs, machine()))
-                history.keep(_commit(), trace, find_ratios(stages))
+                history.keep(commit, trace, find_ratios(stages))
                 by_commit.write(history.describe())
     if check:
         _compare([(trace, find_ratios(stages)) for trace, stages in results], history)
