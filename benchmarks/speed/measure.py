@@ -93,8 +93,7 @@ def measure(trace: Trace, place: Path, repeat: int) -> dict[str, Facts]:
         tracegraph(place / "whole", "stop")
         workspace = fresh(place / "whole")
         whole = run_stage("whole_way", trace.path, workspace)
-        disk = sum(file.stat().st_size for file in workspace.rglob("*") if file.is_file())
-        kept["whole_way"].append(whole | {"disk": disk})
+        kept["whole_way"].append(whole | {"disk": disk_bytes(workspace)})
         tracegraph(workspace, "start")
         try:
             for stage in (name for name in ON_SERVER if name in stages):
@@ -112,6 +111,11 @@ def _stages(events: int) -> tuple[str, ...]:
     if events > _MOST_EVENTS:
         return _BRIEF
     return (*ALONE, *ON_SERVER) if events < _MOST_BOLT_EVENTS else (*ALONE, *ON_SERVER[:-1])
+
+
+def disk_bytes(folder: Path) -> int:
+    """Sum the sizes of all files in a folder."""
+    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
 
 
 def fresh(place: Path) -> Path:

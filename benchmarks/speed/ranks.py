@@ -112,7 +112,7 @@ def measure_report(
     try:
         if code:
             raise click.ClickException(f"the report on {traces} failed: its message stands above")
-        disk = sum(file.stat().st_size for file in workspace.rglob("*") if file.is_file())
+        disk = measure.disk_bytes(workspace)
         then(workspace)
     finally:
         subprocess.run([*command, "db", "stop"], check=True, stdout=subprocess.DEVNULL, cwd=ROOT)

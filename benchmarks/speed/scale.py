@@ -19,22 +19,15 @@ from tracegraph.workbench.what_if.assumptions import NO_STRAGGLERS
 _LATE_US = 3_000
 """How much longer the host of the late rank works in each step, µs."""
 _COLUMNS = (
-    *(
-        "job",
-        "kept",
-        "until the end, s",
-        "CPU, s",
-        "memory with readers, GB",
-        "of the command, GB",
-        "disk, GB",
-    ),
+    *("job", "kept", "until the end, s", "CPU, s"),
+    *("memory with readers, GB", "of the command, GB", "disk, GB"),
     *("late rank", "by what", "gain without, ms"),
 )
 
 
 @dataclass(frozen=True)
 class Job:
-    """A simulated job; `rank` is the late one."""
+    """A simulated job, with how many events of each rank."""
 
     ranks: int
     events: int

@@ -12,16 +12,12 @@ from tracegraph.queries.runs import Ask, RunWindow, find_window
 from tracegraph.queries.shapes.rows import job_steps
 from tracegraph.vocabulary.integrity_codes import DOUBTFUL
 from tracegraph.workbench.findings.step_summary import summarise_steps
-from tracegraph.workbench.text.text import plural, the_first
+from tracegraph.workbench.text.text import MOST_RANKS, plural, the_first
 
 _OTHER_RANKS = (
     "where a rank waits for others, the path of its step goes over them, and all end a step together: what a "
     "rank itself does longer or shorter is told by what runs, not by the path"
 )
-
-
-_MOST_RANKS = 12
-"""Ranks in full whose numbers a note lists."""
 
 
 @dataclass(frozen=True)
@@ -169,7 +165,7 @@ def _of_detail(files: Sequence[pd.DataFrame]) -> Sequence[str]:
     """Note of which ranks the work is known, if it is not known of all on both sides."""
     full = [sorted(of_run.loc[~of_run["in_short"], "rank"].tolist()) for of_run in files]
     told = [
-        f"{'all ranks' if len(ranks) == len(of_run) else f'ranks {the_first(ranks, _MOST_RANKS)}'} of {side}"
+        f"{'all ranks' if len(ranks) == len(of_run) else f'ranks {the_first(ranks, MOST_RANKS)}'} of {side}"
         for side, ranks, of_run in zip("AB", full, files, strict=True)
     ]
     if all(len(ranks) == len(of_run) for ranks, of_run in zip(full, files, strict=True)):

@@ -11,14 +11,13 @@ from tracegraph.workbench.findings.stragglers import Cause, Ranks, Straggler, co
 from tracegraph.workbench.sections.blocks import Block, Fact, Facts, Words
 from tracegraph.workbench.sections.section import TIME, Parameters, Scope, Section
 from tracegraph.workbench.text.names import readable
-from tracegraph.workbench.text.text import format_share, label, plural, the_first
+from tracegraph.workbench.text.text import MOST_RANKS, format_share, label, plural, the_first
 
-_SHARED, _MOST_STRAGGLERS, _MOST_NAMES, _NAME_CELLS, _MOST_RANKS = 0.2, 2, 2, 60, 12
+_SHARED, _MOST_STRAGGLERS, _MOST_NAMES, _NAME_CELLS = 0.2, 2, 2, 60
 """Limits of what is said about late ranks.
 
 A second late rank is mentioned from `_SHARED` of all waiting on; at most `_MOST_STRAGGLERS` ranks are, with
-`_MOST_NAMES` names for each cause and `_NAME_CELLS` cells for each name. Of the ranks in full, `_MOST_RANKS`
-are listed.
+`_MOST_NAMES` names for each cause and `_NAME_CELLS` cells for each name.
 """
 
 
@@ -56,7 +55,7 @@ def _facts(ranks: Ranks, steps: int, run: str) -> Iterator[Fact]:
 
 def _detail(ranks: Ranks, run: str) -> str:
     return (
-        f"ranks {the_first(ranks.in_full, _MOST_RANKS)}: what is said of work, GPUs, steps and code is of "
+        f"ranks {the_first(ranks.in_full, MOST_RANKS)}: what is said of work, GPUs, steps and code is of "
         f"these. Of the other {plural(ranks.in_short, 'rank')} only operations with others are here; the gap "
         f"{IN_SHORT!r} is all that they did between them: {_load(run, 'N')}"
     )

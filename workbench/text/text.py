@@ -14,6 +14,8 @@ _NOTHING_SHOWN = frozenset("\u115f\u1160\u2800\u3164\uffa0")
 _KEPT_IN_CSV = frozenset("\t\n\r")
 _AMOUNTS = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 ELLIPSIS = "…"
+MOST_RANKS = 12
+"""How many ranks in full a sentence lists by their numbers."""
 
 
 def visible(text: str) -> str:

@@ -16,6 +16,7 @@ from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.causal.events.window import Window
 from tracegraph.ingest.causal.graph.dependencies import Dependencies
 from tracegraph.ingest.causal.graph.order import replay_order
+from tracegraph.ingest.causal.graph.runs import Runs, follows_in_lane
 from tracegraph.ingest.causal.graph.segments import GAP, Segments
 from tracegraph.vocabulary.mechanisms import CODE, GIL_HOLDER
 
@@ -74,16 +75,9 @@ class Replay:
         count = len(segments)
         # In a replay others may hold the GIL, so its recorded holder holds nobody up.
         found = select_rows(found, found.mechanism != CODE[GIL_HOLDER])
-        along = (found.cause == found.effect - 1) & (
-            segments.lane[found.cause] == segments.lane[found.effect]
-        )
-        lag = np.zeros(count, dtype=np.int64)
-        np.maximum.at(lag, found.effect[along], found.lag[along])
-        self._lags: Ints = np.cumsum(lag)
-        self._begins = np.ones(count, dtype=bool)
-        self._begins[found.effect[along]] = False
-        self._run: Ints = np.cumsum(self._begins) - 1
-        self._firsts = np.flatnonzero(self._begins)
+        along = follows_in_lane(segments, found)
+        self._runs = Runs(count, found.effect[along], found.lag[along])
+        self._run, self._firsts = self._runs.of_segment, self._runs.firsts
         self._counted: tuple[Flags, tuple[Ints, Ints]] | None = None
         across = ~along
         cause, effect, lag = found.cause[across], found.effect[across], found.lag[across]
@@ -102,18 +96,6 @@ class Replay:
         self._entry_ports = np.flatnonzero(is_entry)
         self._entries: Ints = self._ports[is_entry]
 
-    def _offsets(self, work: Ints) -> Ints:
-        """Calculate when each segment starts after the start of its run, as if nothing else held it, ns."""
-        total = self._totals(work)
-        offsets: Ints = total - total[self._begins][self._run]
-        return offsets
-
-    def _totals(self, work: Ints) -> Ints:
-        """Sum up the work before each segment and the lags up to it, over all segments in order, ns."""
-        total = self._lags.copy()
-        total[1:] += np.cumsum(work[:-1])
-        return total
-
     def slack(self) -> Ints:
         """Calculate by how many ns each segment's completion may move before the window gets longer.
 
@@ -122,8 +104,8 @@ class Replay:
         """
         segments, ports = self.segments, self._ports
         work = np.where(self._trailing_gaps(), 0, segments.work)
-        offset = self._offsets(work)
-        lasts = np.flatnonzero(np.append(self._begins[1:], True)[: len(segments)])
+        offset = self._runs.offsets(work)
+        lasts = np.flatnonzero(np.append(self._runs.begins[1:], True)[: len(segments)])
         has_effects = np.zeros(len(segments), dtype=bool)
         has_effects[ports] = self._effects.counts > 0
         base = np.where(has_effects[lasts], _FAR, self.window.end - (work + offset)[lasts])
@@ -163,7 +145,7 @@ class Replay:
         The outcome ends with the last segment of `counts`, which must not be empty.
         """
         ports, entries, begun = self._ports, self._entries, self.window.start
-        total = self._totals(work)
+        total = self._runs.totals(work)
         origin = total[self._firsts]
         at = total[ports] - origin[self._run[ports]]
         anchors = [begun] * len(origin)

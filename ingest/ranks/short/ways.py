@@ -13,6 +13,7 @@ import numpy as np
 from tracegraph.ingest.array_tables import select_rows
 from tracegraph.ingest.arrays import Flags, Floats, Ints
 from tracegraph.ingest.causal.graph.order import replay_order
+from tracegraph.ingest.causal.graph.runs import Runs, follows_in_lane
 from tracegraph.ingest.causal.graph.solution import Solution
 from tracegraph.vocabulary.mechanisms import CODE, GIL_HOLDER
 
@@ -104,11 +105,10 @@ class _Entries:
         found = select_rows(found, found.mechanism != CODE[GIL_HOLDER])
         cause, effect = found.cause, found.effect
         cut = ends[cause]
-        along = (cause == effect - 1) & (segments.lane[cause] == segments.lane[effect]) & ~cut
-        begins = np.ones(count, dtype=bool)
-        begins[effect[along]] = False
-        run = np.cumsum(begins) - 1
-        self.offset = _offsets(segments.work, effect[along], found.lag[along], begins)
+        along = follows_in_lane(segments, found) & ~cut
+        runs = Runs(count, effect[along], found.lag[along])
+        begins, run = runs.begins, runs.of_segment
+        self.offset = runs.offsets(segments.work)
         across = ~along & ~cut
         is_entry = begins.copy()
         is_entry[effect[~along]] = True
@@ -169,13 +169,3 @@ def _latest(ways: list[_Way]) -> list[_Way]:
             if len(kept) == _MOST:
                 break
     return kept
-
-
-def _offsets(work: Ints, follows: Ints, lag: Ints, begins: Flags) -> Ints:
-    """Calculate how long after the start of its run each segment starts, ns."""
-    total = np.zeros(len(work), dtype=np.int64)
-    np.maximum.at(total, follows, lag)
-    total = np.cumsum(total)
-    total[1:] += np.cumsum(work[:-1])
-    offsets: Ints = total - total[begins][np.cumsum(begins) - 1]
-    return offsets

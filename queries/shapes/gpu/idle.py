@@ -8,7 +8,7 @@ import pandas as pd
 from tracegraph.queries.module import Column, Parameter
 from tracegraph.queries.shapes.derived_query import Values
 from tracegraph.queries.shapes.inside import path_inside
-from tracegraph.queries.shapes.peak.time_sums import unfolded
+from tracegraph.queries.shapes.peak.time_sums import each_entry
 from tracegraph.vocabulary.categories import GAP
 
 LEAST_IDLE = Parameter(
@@ -102,20 +102,16 @@ def idle_inside(values: Values, stretches: pd.DataFrame, tree: pd.DataFrame) -> 
 
 def _explained(values: Values, stretches: pd.DataFrame) -> pd.DataFrame:
     """Make a row of each stretch of the idle times between work that are long enough."""
-    sizes = stretches["begin_ns"].map(len).to_numpy("int64")
-    rows = stretches.drop(columns=_LISTS).take(np.repeat(np.arange(len(stretches)), sizes))
-    lists = {name: unfolded(stretches[name]) for name in _LISTS}
-    rows = rows.assign(work=lists["work"], length_ns=lists["end_ns"] - lists["begin_ns"])
-    return rows[lists["idle_ns"] >= int(values["least_ns"])].reset_index(drop=True)
+    rows = each_entry(stretches, _LISTS)
+    rows["length_ns"] = rows["end_ns"] - rows["begin_ns"]
+    return rows[rows["idle_ns"] >= int(values["least_ns"])].reset_index(drop=True)
 
 
 def _frames(tree: pd.DataFrame) -> pd.DataFrame:
     """Make a row of each frame, by its id."""
-    sizes = tree["frame"].map(len).to_numpy("int64")
-    rows = tree[["rank", "category"]].take(np.repeat(np.arange(len(tree)), sizes))
+    rows = each_entry(tree.drop(columns="name"), ["frame", "parent", "depth"])
     names = np.array([name for listed in tree["name"] for name in listed], dtype=object)
-    numbers = {name: unfolded(tree[name]) for name in ("frame", "parent", "depth")}
-    return rows.assign(name=names, **numbers).set_index("frame")
+    return rows.assign(name=names).set_index("frame")
 
 
 def _summed(rows: pd.DataFrame, by: list[str], how: dict[str, Any]) -> pd.DataFrame:

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from tracegraph.queries.shapes.peak.time_sums import Ints, Union, nothing, open_beyond, unfolded
+from tracegraph.queries.shapes.peak.time_sums import Ints, Union, each_entry, nothing, open_beyond, unfolded
 from tracegraph.vocabulary.collectives import stated_kind
 from tracegraph.vocabulary.kernel_types import COMMUNICATION
 from tracegraph.vocabulary.phases import BACKWARD, FORWARD, OPTIMIZER
@@ -31,9 +31,7 @@ def pieces_of(own: pd.DataFrame) -> pd.DataFrame:
 
 def _each(rows: pd.DataFrame) -> pd.DataFrame:
     """Make a row of each entry of the lists; a step that is not known is null."""
-    sizes = rows["begin_ns"].map(len).to_numpy("int64")
-    found = rows.drop(columns=_LISTS).take(np.repeat(np.arange(len(rows)), sizes)).reset_index(drop=True)
-    found = found.assign(**{name: unfolded(rows[name]) for name in _LISTS})
+    found = each_entry(rows, _LISTS)
     return found.assign(step=found["step"].astype("Int64").mask(found["step"].eq(UNKNOWN)))
 
 

@@ -1,9 +1,10 @@
 """How long stretches of time that overlap are open in windows, each moment counted once."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 Ints = npt.NDArray[np.int64]
 
@@ -50,6 +51,13 @@ def unfolded(lists: Iterable[list[int]]) -> Ints:
     """Put the numbers of lists one after the other."""
     found = [np.asarray(one, dtype=np.int64) for one in lists]
     return np.concatenate([nothing(), *found])
+
+
+def each_entry(rows: pd.DataFrame, lists: Sequence[str]) -> pd.DataFrame:
+    """Make a row of each entry of lists of numbers, which are equally long in each row."""
+    sizes = rows[lists[0]].map(len).to_numpy("int64")
+    found = rows.drop(columns=list(lists)).take(np.repeat(np.arange(len(rows)), sizes))
+    return found.reset_index(drop=True).assign(**{name: unfolded(rows[name]) for name in lists})
 
 
 def open_beyond(begin: Ints, end: Ints, less_begin: Ints, less_end: Ints) -> tuple[Ints, Ints]:

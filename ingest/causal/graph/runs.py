@@ -1,0 +1,58 @@
+"""Runs of segments: stretches of a lane in which each segment has a dependency on the one before."""
+
+import numpy as np
+
+from tracegraph.ingest.arrays import Flags, Ints
+from tracegraph.ingest.causal.graph.dependencies import Dependencies
+from tracegraph.ingest.causal.graph.segments import Segments
+
+
+def follows_in_lane(segments: Segments, found: Dependencies) -> Flags:
+    """Tell which dependencies are those of a segment on the one before on its lane."""
+    next_one: Flags = (found.cause == found.effect - 1) & (
+        segments.lane[found.cause] == segments.lane[found.effect]
+    )
+    return next_one
+
+
+class Runs:
+    """Which run each segment is in; the segments of a run move together between what else holds them up.
+
+    Parameters
+    ----------
+    count
+        The number of segments.
+    follows, lag
+        The segments that depend on the one before, and how long after its end each may start, ns. Of several
+        lags of a segment the longest holds.
+
+    Attributes
+    ----------
+    begins
+        Whether each segment is the first of its run.
+    of_segment
+        The number of its run.
+    firsts
+        The first segment of each run.
+    """
+
+    def __init__(self, count: int, follows: Ints, lag: Ints) -> None:
+        lags = np.zeros(count, dtype=np.int64)
+        np.maximum.at(lags, follows, lag)
+        self._lags: Ints = np.cumsum(lags)
+        self.begins: Flags = np.ones(count, dtype=bool)
+        self.begins[follows] = False
+        self.of_segment: Ints = np.cumsum(self.begins) - 1
+        self.firsts: Ints = np.flatnonzero(self.begins)
+
+    def totals(self, work: Ints) -> Ints:
+        """Sum up the work before each segment and the lags up to it, over all segments in order, ns."""
+        total = self._lags.copy()
+        total[1:] += np.cumsum(work[:-1])
+        return total
+
+    def offsets(self, work: Ints) -> Ints:
+        """Calculate when each segment starts after the start of its run, as if nothing else held it, ns."""
+        total = self.totals(work)
+        offsets: Ints = total - total[self.firsts][self.of_segment]
+        return offsets
