@@ -71,8 +71,14 @@ def _cells(values: "pd.Series[Any]") -> Callable[[slice], pa.Array]:
     if is_integer_dtype(values.dtype):
         return lambda rows: pa.array(values.iloc[rows]).cast(pa.string()).fill_null("")
     codes, distinct = pd.factorize(values)
-    texts = pd.Series(distinct).astype(object) if values.dtype == "category" else pd.Series(distinct)
-    cells = pa.array([*map(_quoted, _column(texts, csv_safe).tolist()), ""], pa.string())
+    # To number texts that are distinct once more would take one with a NUL for another in pandas 2.
+    is_category = values.dtype == "category"
+    told = (
+        [_cell(text, csv_safe) for text in distinct]
+        if is_category
+        else _column(pd.Series(distinct), csv_safe)
+    )
+    cells = pa.array([*map(_quoted, told), ""], pa.string())
     codes = np.where(codes < 0, len(cells) - 1, codes)
     return lambda rows: cells.take(pa.array(codes[rows]))
 
