@@ -69,9 +69,22 @@ class _Stored:
 class Answers:
     """Asks a `database`, which may still be building its indexes, and keeps the answers."""
 
-    def __init__(self, database: Database, kept: KeptAnswers, progress: Progress = silent) -> None:
+    def __init__(
+        self,
+        database: Database,
+        kept: KeptAnswers,
+        progress: Progress = silent,
+        complete: Callable[[], object] = list,
+    ) -> None:
         self.database, self.kept, self._progress = database, kept, progress
+        self._complete: Callable[[], object] | None = complete
         self._stored: dict[str, _Stored | None] = {}
+
+    def begin_indexes(self) -> None:
+        """Have the indexes built that the database lacks, once: `complete` begins them."""
+        if self._complete is not None:
+            self._complete()
+        self._complete = None
 
     def forget_runs(self) -> None:
         """Look again at what is stored: a run was added, replaced or told more about meanwhile."""
@@ -146,13 +159,18 @@ class Answers:
         return frames
 
     def _ready(self, calls: Iterable[_Call]) -> Iterator[_Call]:
-        """Yield first what needs no index, so that it is asked while the server still builds them."""
+        """Yield first what needs no index, so that it is asked while the server still builds them.
+
+        What needs more than a first screen's is asked once all are there.
+        """
         waiting = []
         for call in calls:
             if call.module.needs_index:
                 waiting.append(call)
             else:
                 yield call
+        if any(call.module.needs_all_indexes for call in waiting):
+            self.begin_indexes()
         if waiting:
             await_indexes(self.database, self._progress)
         yield from waiting

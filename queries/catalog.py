@@ -78,6 +78,11 @@ class Query:
         """Tell whether one of its modules has to wait for indexes that are being built."""
         return any(module.needs_index for module in (*self.modules, *self.again))
 
+    @property
+    def needs_all_indexes(self) -> bool:
+        """Tell whether one of its modules needs more indexes than the first screen of one rank does."""
+        return any(module.needs_all_indexes for module in (*self.modules, *self.again))
+
     def takes(self, name: str) -> bool:
         """Tell whether it has a parameter of that name."""
         return any(parameter.name == name for parameter in self.parameters)

@@ -31,6 +31,8 @@ _NOTE = re.compile(r"// (Order|Empty when|Needs|Cost|Index): \S.*")
 _NEEDS = re.compile(r"Needs: (\w+(?:, \w+)*)(?: or (\w+))?\.")
 _NO_INDEX = "Index: needs none."
 """The note of a module that a database without indexes answers nearly as fast."""
+_FIRST_INDEXES = "Index: needs those of a first screen."
+"""The note of a module that does not look for segments or single events by an index."""
 _BOUNDS = re.compile(r"(-?\d+)\.\.(-?\d+)")
 _DEFAULT = re.compile(r"default (\S+)")
 _FOLDER, _ENDING = files("tracegraph.queries") / "cypher", ".cypher"
@@ -107,6 +109,11 @@ class CypherModule:
     def needs_index(self) -> bool:
         """Tell whether it would read all nodes of a label again and again while an index is being built."""
         return _NO_INDEX not in self.notes
+
+    @property
+    def needs_all_indexes(self) -> bool:
+        """Tell whether it would do so with those indexes alone that the first screen of one rank needs."""
+        return self.needs_index and _FIRST_INDEXES not in self.notes
 
     @property
     def needs(self) -> frozenset[str]:

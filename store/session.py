@@ -35,8 +35,11 @@ def open_database(
         The address is not one of a Neo4j server.
     """
     with open_at_once(workspace, settings, progress) as database:
-        if settings.uri is None and await_indexes(database, progress):
-            leftovers.build_late_indexes(workspace, database)
+        if settings.uri is None:
+            lacking = await_indexes(database, progress)
+            leftovers.begin_missing_indexes(workspace, database, lacking)
+            if "path" in lacking:
+                await_indexes(database, progress)
         yield database
 
 

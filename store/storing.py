@@ -27,6 +27,7 @@ from tracegraph.store.managed.server.leftovers import build_missing_indexes
 from tracegraph.store.read_locks import reading_runs, unread_runs
 from tracegraph.store.run_in_doubt import changing, settle
 from tracegraph.store.same_run import JOB, is_newest, is_stored, with_job_kept
+from tracegraph.store.schema import node_labels
 from tracegraph.store.session import open_at_once, open_database
 from tracegraph.store.tables import GraphTables
 from tracegraph.store.workspace import Workspace
@@ -55,8 +56,8 @@ def store_and_open(
     differs is replaced as soon as nobody reads runs any more.
 
     The indexes of a new database may still be in the making when it opens: call `await_indexes` before a
-    query that needs them. Late ones, which a first screen does without, are built at the end of the block at
-    the latest, which waits for all.
+    query that needs them. Those that a first screen does without are built at the end of the block at the
+    latest, which waits for all.
 
     Parameters
     ----------
@@ -140,7 +141,10 @@ def _open_import(
     with open_at_once(workspace, _MANAGED, progress) as database:
         settle(workspace, database)
         with served_database.own_writes(workspace.neo4j_home, database), changing(workspace, tables.run):
-            begin_schema(database, progress)
+            # What one rank's first screen asks does without the others, which take half a minute of CPU
+            # for ten million events; what ranks wait for is told by their segments.
+            is_one_rank = tables.nodes[node_labels.TRACE.label].num_rows == 1
+            begin_schema(database, progress, ("first",) if is_one_rank else ("first", "path"))
             _keep(workspace, database, tables, manifest)
         yield database
         _finish_schema(workspace, database, progress)

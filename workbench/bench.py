@@ -5,6 +5,7 @@ import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -451,16 +452,12 @@ class Workbench(BenchQueries):
             run = stack.enter_context(
                 stored_run(self.workspace, self.connection, traces, name, self.progress, options, load)
             )
-            stack.enter_context(self._holding(run.database))
+            # A new database has the indexes of a first screen; all others, and a server's at a URI, have all.
+            complete = partial(build_missing_indexes, self.workspace, run.database)
+            stack.enter_context(
+                self._holding(run.database, complete if self.connection.uri is None else list)
+            )
             yield run
-
-    def begin_late_indexes(self) -> None:
-        """Have a run that the block around this stores ready for more than a first look.
-
-        Answers wait until these indexes are built. A connection that no such block opened has them.
-        """
-        if self._held is not None and self.connection.uri is None:
-            build_missing_indexes(self.workspace, self._held.database)
 
     @contextmanager
     def _writing(self) -> Iterator[Answers]:
@@ -499,9 +496,9 @@ class Workbench(BenchQueries):
                 self.progress = before
 
     @contextmanager
-    def _holding(self, database: Database) -> Iterator[Answers]:
+    def _holding(self, database: Database, complete: Callable[[], object] = list) -> Iterator[Answers]:
         database.limit_s = self.limit_s
-        before, self._held = self._held, self._answering(database)
+        before, self._held = self._held, self._answering(database, complete)
         try:
             yield self._held
         finally:
@@ -509,5 +506,6 @@ class Workbench(BenchQueries):
             if before is not None:  # the block inside may have stored a run
                 before.forget_runs()
 
-    def _answering(self, database: Database) -> Answers:
-        return Answers(database, KeptAnswers(self.workspace, self.connection, database), self.progress)
+    def _answering(self, database: Database, complete: Callable[[], object] = list) -> Answers:
+        kept = KeptAnswers(self.workspace, self.connection, database)
+        return Answers(database, kept, self.progress, complete)

@@ -110,6 +110,8 @@ def collect_findings(
     def heard(module: str, seconds: float) -> None:
         timings[f"query {module}"] = round(seconds, 3)
 
+    if not first_only:
+        answers.begin_indexes()
     found = {} if part else _asked_ahead(answers, run, details, heard)
 
     def asked_once(name: str, values: Values) -> pd.DataFrame:

@@ -158,7 +158,6 @@ class Run(RunQueries):
             The server failed, or the run is damaged.
         """
         part = RunPart(_plain(step), phase, _plain(occurrence))
-        self.bench.begin_late_indexes()
         findings = self._collect(
             part=part,
             top=top,

@@ -171,6 +171,7 @@ def add_run(graph: GraphTables, model: Solution, facts: RunFacts) -> None:
         "ranks": graph.nodes["Trace"].num_rows,
         "window_start_ns": model.window.start,
         "window_end_ns": model.window.end,
+        "end_chain": int(model.binding.chain[model.sink]),
         "cross_thread": model.cross_thread,
         "step_marker": pa.array([facts.step_marker], pa.string()),
         "job": pa.array([facts.job], pa.string()),

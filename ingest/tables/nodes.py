@@ -16,6 +16,7 @@ from tracegraph.ingest.ranks.communication import COMMUNICATION_COLUMNS
 from tracegraph.ingest.tables.columns import Columns, SegmentNodes, label_column, make_table, nullable
 from tracegraph.ingest.tables.gpu_work import gpu_work_columns
 from tracegraph.ingest.tables.launched_inside import find_launched_inside
+from tracegraph.ingest.tables.pauses import Pauses, find_pauses
 from tracegraph.ingest.text_columns import TextColumn, arrow_texts
 from tracegraph.ingest.trace import STATED_COLUMNS, FileFacts
 from tracegraph.store.schema import node_labels
@@ -28,6 +29,9 @@ from tracegraph.vocabulary.phases import PHASE_NAMES
 
 CARRIED_COLUMNS = (*STATED_COLUMNS, "kernel_type", *WORK_COLUMNS, *COMMUNICATION_COLUMNS)
 """Columns of events' nodes that scenarios take over: what a file states, and what follows from it."""
+
+
+_SEGMENT_LABELS = ("Segment", "Segment;Pause")
 
 
 def trace_nodes(files: Sequence[FileFacts], ids: Ints, common: Columns) -> pa.Table:
@@ -115,7 +119,7 @@ def phase_nodes(model: Solution, ids: Ints, common: Columns) -> pa.Table:
     return make_table(columns, node_labels.PHASE.properties, len(ids))
 
 
-def _segment_columns(model: Solution, frames: Frames) -> dict[str, pa.Array]:
+def _segment_columns(model: Solution, frames: Frames, pauses: Pauses) -> dict[str, pa.Array]:
     """Make the properties that only segments have, one entry for each segment."""
     segments = model.segments
     return {
@@ -126,6 +130,8 @@ def _segment_columns(model: Solution, frames: Frames) -> dict[str, pa.Array]:
         "chain": pa.array(model.binding.chain),
         "frame": pa.array(frames.of_segment),
         "on_critical_path": pa.array(model.on_path),
+        "gap_since_ns": pa.array(pauses.since, mask=~pauses.follows_gap),
+        "gap_name": arrow_texts(pauses.name, GAP_NAMES, mask=~pauses.follows_gap),
     }
 
 
@@ -152,10 +158,10 @@ def event_nodes(
     named = [f"Event;{find_category(text).label}" for text in category.dictionary.to_pylist()]
     own = np.full(len(events), -1, dtype=np.int64)
     own[model.segments.event[segments.merged]] = np.flatnonzero(segments.merged)
-    label_sets = pa.DictionaryArray.from_arrays(
-        pa.array((code + len(named) * (own >= 0)).astype(np.int32)),
-        pa.array([*named, *(f"{label};Segment" for label in named)]),
-    )
+    pauses = find_pauses(model)
+    kind = np.where(own < 0, 0, 1 + pauses.is_one[own])
+    labels = [f"{label}{more}" for more in ("", *(f";{one}" for one in _SEGMENT_LABELS)) for label in named]
+    label_sets = arrow_texts(code + len(named) * kind, labels)
     position = pa.array(own, mask=own < 0)
     columns = {
         **common,
@@ -175,7 +181,7 @@ def event_nodes(
         "sequence_number": nullable(events.sequence_number),
         **{name: table[name].combine_chunks() for name in CARRIED_COLUMNS if name in table.column_names},
         **gpu_work_columns(table, events, model.launches),
-        **{name: column.take(position) for name, column in _segment_columns(model, frames).items()},
+        **{name: column.take(position) for name, column in _segment_columns(model, frames, pauses).items()},
     }
     carried = {p.name: p for p in (*node_labels.EVENT.properties, *node_labels.SEGMENT.properties)}
     return make_table(columns, carried.values(), len(events))
@@ -184,7 +190,7 @@ def event_nodes(
 def segment_nodes(model: Solution, nodes: SegmentNodes, frames: Frames, common: Columns) -> pa.Table:
     """Make one row for each segment that is not an event's node: pieces, waits and gaps."""
     segments, events = model.segments, model.events
-    keep = ~nodes.merged
+    keep, pauses = ~nodes.merged, find_pauses(model)
     event, is_work = segments.event[keep], (segments.kind == WORK)[keep]
     gap_name = segments.gap_name[keep] + len(events.name.values)
     gap, lane = len(events.category.values), segments.lane[keep]
@@ -192,11 +198,14 @@ def segment_nodes(model: Solution, nodes: SegmentNodes, frames: Frames, common: 
         **common,
         "rank": model.lanes.rank[lane],
         "id": nodes.node[keep],
-        "labels": label_column("Segment", int(keep.sum())),
+        "labels": arrow_texts(pauses.is_one[keep], _SEGMENT_LABELS),
         "lane": lane,
         "start_ns": segments.start[keep],
         "end_ns": segments.end[keep],
-        **{name: column.filter(pa.array(keep)) for name, column in _segment_columns(model, frames).items()},
+        **{
+            name: column.filter(pa.array(keep))
+            for name, column in _segment_columns(model, frames, pauses).items()
+        },
         "name": arrow_texts(
             np.where(is_work, events.name.codes[event], gap_name), [*events.name.values, *GAP_NAMES]
         ),

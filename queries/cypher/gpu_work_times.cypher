@@ -12,6 +12,7 @@
 // Empty when: no GPU activity lies in the window.
 // Needs: Kernel, Memcpy or Memset.
 // Cost: reads the GPU work of the window, and the waits of streams, once; lists instead of rows.
+// Index: needs those of a first screen.
 
 CALL () {
   // `kernel_type` is in an index that holds GPU work alone.
@@ -24,7 +25,7 @@ UNION ALL
   // `chain >= 0` lets the index on (run, chain) find the chains of the run.
   MATCH (c:Chain {run: $run})
   WHERE c.chain >= 0 AND c.start_ns < $end_ns AND c.end_ns > $start_ns AND c.lane IN streams
-  MATCH (s:Segment {run: $run, chain: c.chain, kind: 'wait'})
+  MATCH (s:Pause {run: $run, chain: c.chain, kind: 'wait'})
   WHERE s.start_ns < $end_ns AND s.end_ns > $start_ns
   RETURN c.lane AS lane, s.start_ns AS start_ns, s.end_ns AS end_ns, 'wait' AS what
 }

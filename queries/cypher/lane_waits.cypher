@@ -12,14 +12,15 @@
 // @column count INTEGER number of waits
 // Order: duration, longest first, then lane and name.
 // Empty when: no rule says that a thread waits.
-// Cost: reads the segments of the threads in the window once.
+// Cost: reads the pauses of the threads in the window once.
+// Index: needs those of a first screen.
 
 MATCH (l:Lane {run: $run, kind: 'thread'})
 WITH collect(l.lane) AS threads
 // `chain >= 0` lets the index on (run, chain) find the chains of the run.
 MATCH (c:Chain {run: $run})
 WHERE c.chain >= 0 AND c.start_ns < $end_ns AND c.end_ns > $start_ns AND c.lane IN threads
-MATCH (s:Segment {run: $run, chain: c.chain, kind: 'wait'})
+MATCH (s:Pause {run: $run, chain: c.chain, kind: 'wait'})
 WHERE s.start_ns < $end_ns AND s.end_ns > $start_ns
 WITH s.lane AS lane, s.name AS name,
   sum(

@@ -17,7 +17,7 @@
 
 // @include walk
 // @include walked_chains
-// Two stretches may belong to a segment: itself, and the lag between its cause and its start, see path_gaps.
+// Two stretches may belong to a segment: itself, and the gap before it.
 CALL (c, on_gpu, exit_ns) {
   MATCH (s:Segment {run: $run, chain: c.chain})
   WHERE s.start_ns < exit_ns AND s.end_ns > $start_ns AND s.end_ns - s.start_ns > 0
@@ -25,17 +25,11 @@ CALL (c, on_gpu, exit_ns) {
     // @include clipped_length
   ) AS duration_ns
 UNION ALL
-  MATCH (s:Segment {run: $run, chain: c.chain})
+  MATCH (s:Pause {run: $run, chain: c.chain})
   WHERE s.start_ns <= CASE WHEN on_gpu THEN exit_ns ELSE c.start_ns END AND s.end_ns > $start_ns
-    AND CASE s.start_ns WHEN exit_ns THEN s.end_ns = exit_ns ELSE true END
-  OPTIONAL MATCH (s)<-[d:SEQUENTIAL|INVOCATION|SYNCHRONIZATION|CROSS_THREAD WHERE d.binding]-(before:Segment)
-  WITH s, coalesce(d.gap_name, 'unknown') AS lag, CASE
-      WHEN d IS NULL THEN $start_ns
-      WHEN before.chain = s.chain THEN before.end_ns
-      ELSE s.start_ns - d.gap_ns
-    END AS lag_ns
-  WITH s.frame AS frame, lag, CASE WHEN s.start_ns > $end_ns THEN $end_ns ELSE s.start_ns END
-    - CASE WHEN lag_ns < $start_ns THEN $start_ns ELSE lag_ns END AS length_ns
+    AND CASE s.start_ns WHEN exit_ns THEN s.end_ns = exit_ns ELSE true END AND s.gap_since_ns IS NOT NULL
+  WITH s.frame AS frame, s.gap_name AS lag, CASE WHEN s.start_ns > $end_ns THEN $end_ns ELSE s.start_ns END
+    - CASE WHEN s.gap_since_ns < $start_ns THEN $start_ns ELSE s.gap_since_ns END AS length_ns
   WHERE length_ns > 0
   RETURN frame, lag, sum(length_ns) AS duration_ns
 }

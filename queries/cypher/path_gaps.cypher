@@ -12,27 +12,21 @@
 // @column count INTEGER stretches on the path
 // Order: duration, longest first, then name.
 // Empty when: events tile the path.
-// Cost: reads the segments on the path once.
+// Cost: reads the pauses on the path once.
+// Index: needs those of a first screen.
 
 // @include walk
 // @include walked_chains
-MATCH (s:Segment {run: $run, chain: c.chain})
+MATCH (s:Pause {run: $run, chain: c.chain})
 // On a thread only the first of a chain starts after a lag. What is no event has no place in the file.
 WHERE s.start_ns <= exit_ns AND s.end_ns > $start_ns
   AND (on_gpu OR s.start_ns = c.start_ns OR s.source_index IS NULL)
   // A segment of no length that ends where the path leaves is on it: the lag before it tells why it started.
   AND CASE s.start_ns WHEN exit_ns THEN s.end_ns = exit_ns ELSE true END
-OPTIONAL MATCH (s)<-[d:SEQUENTIAL|INVOCATION|SYNCHRONIZATION|CROSS_THREAD WHERE d.binding]-(before:Segment)
-// Two gaps may belong to a segment: itself, when no event runs, and the lag between its cause and its start.
-// A wait before it in its own chain is a segment of the path already, so only what follows that one counts.
-WITH s, d, before, coalesce(d.gap_name, 'unknown') AS lag_name
+// Two gaps may belong to a pause: itself, when no event runs, and the one before it.
 WITH [
   {name: s.name, start_ns: s.start_ns, end_ns: CASE s.kind WHEN 'work' THEN s.start_ns ELSE s.end_ns END},
-  {name: lag_name, end_ns: s.start_ns, start_ns: CASE
-    WHEN d IS NULL THEN $start_ns
-    WHEN before.chain = s.chain THEN before.end_ns
-    ELSE s.start_ns - d.gap_ns
-  END}
+  {name: s.gap_name, start_ns: coalesce(s.gap_since_ns, s.start_ns), end_ns: s.start_ns}
 ] AS gaps
 UNWIND gaps AS gap
 WITH gap.name AS name,

@@ -14,10 +14,10 @@
 // @column threads_busy_ns INTEGER time in which at least one other thread of the rank did recorded work, ns
 // Order: duration, longest first, then start.
 // Empty when: the path holds no gap `untraced CPU time` that long; a dependency in its middle makes two of one.
-// Cost: reads the segments on the path once, and those of all lanes during the silences.
+// Cost: reads the pauses on the path once, and the segments of all lanes during the silences.
 
 // @include walk
-MATCH (s:Segment {run: $run, chain: exit.chain})
+MATCH (s:Pause {run: $run, chain: exit.chain})
 // The length stands in the index: only what is long is read.
 WHERE s.start_ns < exit.exit_ns AND s.end_ns > $start_ns AND s.end_ns - s.start_ns >= $least_ns
   AND s.kind = 'gap' AND s.name = 'untraced CPU time'

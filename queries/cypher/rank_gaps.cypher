@@ -33,7 +33,7 @@ UNION ALL
   UNION ALL
     // @include chains_of_ranks
     WITH c, start_ns, end_ns WHERE c.lane IN streams
-    MATCH (s:Segment {run: $run, chain: c.chain})
+    MATCH (s:Pause {run: $run, chain: c.chain})
     WHERE s.start_ns > c.start_ns AND s.end_ns IS NOT NULL
     MATCH (s)<-[d:SEQUENTIAL|INVOCATION|SYNCHRONIZATION|CROSS_THREAD WHERE d.binding]-()
     RETURN c, start_ns, end_ns, s.start_ns AS begins_ns, d

@@ -3,10 +3,8 @@
 // @column start_ns INTEGER start of the window, ns
 // @column end_ns INTEGER end of the window, ns
 // @column chain INTEGER id of the chain that ends exactly at the window's end, by work where there is some
-// Empty when: there is no such run.
+// Empty when: there is no such run, or it has no trace.
+// Index: needs none.
 
-MATCH (r:Run {name: $run})
-WITH r.window_start_ns AS start_ns, r.window_end_ns AS end_ns
-MATCH (l:Lane {run: $run, matters: true})
-WITH start_ns, end_ns, collect(l.lane) AS lanes
-// @include path_end
+MATCH (r:Run {name: $run}) WHERE r.end_chain IS NOT NULL
+RETURN r.window_start_ns AS start_ns, r.window_end_ns AS end_ns, r.end_chain AS chain

@@ -11,10 +11,13 @@
 // @column is_known BOOLEAN of messages: whether the other side is here, so that its wait is left out
 // @column begin_ns LIST of each: start, of messages whose other side is here from when both have come, ns
 // @column end_ns LIST of each: end, ns
-// Empty when: nothing ran in the window.
-// Cost: reads the operators and kernels of the window once; lists instead of rows.
+// Empty when: nothing ran in the window, or the run is of one rank.
+// Cost: of several ranks, reads the operators and kernels of the window once; lists instead of rows.
 
-CALL () {
+// @include off_gpus
+MATCH (t:Trace {run: $run})
+WITH off_gpus, count(t) AS ranks WHERE ranks > 1
+CALL (off_gpus) {
   MATCH (e:Event {run: $run})
   WHERE e.kernel_type = 'computation' AND e.start_ns < $end_ns AND e.end_ns > $start_ns
   RETURN e.rank AS rank, e.kernel_type AS what, true AS on_gpu, false AS is_known, e.start_ns AS begin_ns,
@@ -26,7 +29,13 @@ CALL () {
   RETURN e.rank AS rank, 'computation' AS what, false AS on_gpu, false AS is_known, e.start_ns AS begin_ns,
     e.end_ns AS end_ns
   UNION ALL
-  MATCH (e:Event {run: $run})
+  CALL (off_gpus) {
+    MATCH (e:Event {run: $run}) WHERE e.kernel_type IS NOT NULL RETURN e
+    UNION ALL
+    WITH off_gpus WHERE off_gpus
+    MATCH (e:Event {run: $run}) USING INDEX e:Event(run) WHERE e.kernel_type IS NULL RETURN e
+  }
+  WITH e
   WHERE e.start_ns < $end_ns AND e.end_ns > $start_ns AND (e.collective_kind IN split($kinds, '\n')
     OR any(name IN split($messages, '\n') WHERE e.name STARTS WITH name))
   OPTIONAL MATCH (e)-[m:MEMBER_OF]->()

@@ -1,6 +1,7 @@
 """Indexes and constraints in the database: created, waited for, and known to the planner of queries."""
 
 import time
+from collections.abc import Sequence
 
 import pandas as pd
 
@@ -8,9 +9,12 @@ from tracegraph.base.errors import StoreError
 from tracegraph.base.progress import Progress, silent
 from tracegraph.store.connection import Database
 from tracegraph.store.schema import ddl
+from tracegraph.store.schema.properties import Need
 
 _POLL_S = 0.1
 """The pause between two looks at the state of the indexes."""
+_AFTERWARDS: tuple[Need, ...] = ("path", "late")
+"""What may be built after the first screen."""
 _SAMPLING_S = 60
 """The longest time that the server may sample its indexes before queries are planned anew."""
 _INDEXES = (
@@ -50,7 +54,7 @@ def ensure_schema(database: Database, progress: Progress = silent) -> None:
         The server could not build one.
     """
     begin_schema(database, progress)
-    begin_late_indexes(database)
+    begin_indexes(database, "late")
     finish_schema(database, progress)
 
 
@@ -70,22 +74,27 @@ def finish_schema(database: Database, progress: Progress = silent) -> None:
         )
 
 
-def begin_schema(database: Database, progress: Progress = silent) -> None:
-    """Create what a first screen needs of the schema, without waiting while the server builds the indexes."""
+def begin_schema(
+    database: Database, progress: Progress = silent, needed: Sequence[Need] = ("first", "path")
+) -> None:
+    """Create what is needed of the schema, without waiting while the server builds the indexes."""
     progress("building indexes", 0, 100)
     ensure_constraints(database)
-    # Indexes of one transaction are built together, in one pass over the nodes.
-    database.write_together(ddl.indexes())
+    begin_indexes(database, *needed)
 
 
-def lacks_late_indexes(database: Database) -> bool:
-    """Tell whether the database has all of the schema but the late indexes."""
-    return _lacks_late(_indexes(database))
+def begin_indexes(database: Database, *needed: Need) -> None:
+    """Create the indexes that are needed then, and do not wait for them."""
+    # Those of one transaction are built together, in one pass over the nodes.
+    database.write_together(ddl.indexes(*needed))
 
 
-def begin_late_indexes(database: Database) -> None:
-    """Create the late indexes, which a first screen does without, and do not wait for them."""
-    database.write_together(ddl.late_indexes())
+def lacking(database: Database) -> list[Need]:
+    """Tell which indexes the database lacks, if it has those of a first screen: for what they are needed.
+
+    An index that is still being built is not lacking.
+    """
+    return _lacking(_indexes(database))
 
 
 def ensure_constraints(database: Database) -> None:
@@ -98,25 +107,27 @@ def ensure_constraints(database: Database) -> None:
         database.write(statement)
 
 
-def await_indexes(database: Database, progress: Progress = silent) -> bool:
+def await_indexes(database: Database, progress: Progress = silent) -> list[Need]:
     """Wait until no index is being built, because meanwhile a query scans all nodes of a label.
 
     An orphaned index, that of a constraint which nobody may finish, is not waited for.
 
     Returns
     -------
-    bool
-        What `lacks_late_indexes` tells, without asking for it.
+    list[Need]
+        What `lacking` tells, without asking for it.
     """
     while len(unfinished := _unfinished(found := _indexes(database))):
         progress("building indexes", int(unfinished["percent"].min()), 100)
         time.sleep(_POLL_S)
-    return _lacks_late(found)
+    return _lacking(found)
 
 
-def _lacks_late(indexes: pd.DataFrame) -> bool:
+def _lacking(indexes: pd.DataFrame) -> list[Need]:
     missing = ddl.names() - set(indexes["name"])
-    return bool(missing) and missing <= ddl.late_names()
+    if not missing <= ddl.names_needed(*_AFTERWARDS):
+        return []  # a database that never had the schema, or lost it
+    return [needed for needed in _AFTERWARDS if missing & ddl.names_needed(needed)]
 
 
 def _unfinished(indexes: pd.DataFrame) -> pd.DataFrame:

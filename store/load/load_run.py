@@ -6,8 +6,7 @@ from tracegraph.base.progress import Progress, silent
 from tracegraph.store.connection import Database
 from tracegraph.store.load.bolt import load_nodes, load_relationships
 from tracegraph.store.load.delete_run import delete_run
-from tracegraph.store.load.indexes import ensure_constraints, ensure_schema
-from tracegraph.store.schema import ddl
+from tracegraph.store.load.indexes import begin_indexes, ensure_constraints, ensure_schema
 from tracegraph.store.tables import GraphTables
 
 
@@ -32,7 +31,7 @@ def load_first(database: Database, tables: GraphTables, progress: Progress = sil
     _load(database, tables, progress)
     # Last, because nodes are stored faster without indexes.
     progress("building indexes", 0, 100)
-    database.write_together(ddl.indexes())
+    begin_indexes(database, "first", "path")
 
 
 def _load(database: Database, tables: GraphTables, progress: Progress) -> None:

@@ -1,6 +1,6 @@
 """Indexes and constraints, derived from the schema."""
 
-from tracegraph.store.schema.properties import Index
+from tracegraph.store.schema.properties import Index, Need
 from tracegraph.store.schema.schema import INDEXES
 
 
@@ -14,14 +14,9 @@ def constraints() -> list[str]:
     return [_statement(index) for index in INDEXES if index.unique]
 
 
-def indexes() -> list[str]:
-    """Return those of the other `statements` whose indexes the first screen of a report uses."""
-    return [_statement(index) for index in INDEXES if not (index.unique or index.late)]
-
-
-def late_indexes() -> list[str]:
-    """Return the rest of the `statements`."""
-    return [_statement(index) for index in INDEXES if index.late]
+def indexes(*needed: Need) -> list[str]:
+    """Return those of the other `statements` whose indexes are needed then."""
+    return [_statement(index) for index in INDEXES if not index.unique and index.needed in needed]
 
 
 def constraint_names() -> list[str]:
@@ -34,9 +29,9 @@ def names() -> set[str]:
     return {_name(index) for index in INDEXES}
 
 
-def late_names() -> set[str]:
-    """Return the names of those that `late_indexes` creates."""
-    return {_name(index) for index in INDEXES if index.late}
+def names_needed(*needed: Need) -> set[str]:
+    """Return the names of those that `indexes` creates."""
+    return {_name(index) for index in INDEXES if not index.unique and index.needed in needed}
 
 
 def match_nodes(label: str) -> str:

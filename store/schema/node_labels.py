@@ -41,6 +41,7 @@ RUN = NodeLabel(
         number("ranks", "number of ranks"),
         time("window_start_ns", "start of the window that the critical path tiles"),
         time("window_end_ns", "end of that window"),
+        number("end_chain", "id of the chain that the critical path ends in"),
         text("cross_thread", f"policy for dependencies between threads: {_one_of(CROSS_THREAD_POLICIES)}"),
         text(
             "alternatives", "JSON list: the path's summary under other policies, and on recorded edges only"
@@ -241,7 +242,14 @@ SEGMENT = NodeLabel(
         number("chain", "id of its chain, unique within the run"),
         number("frame", "innermost frame of its call stack; of GPU work, below the call that launched it"),
         Property("on_critical_path", "BOOLEAN", "whether it is on the path of the whole window"),
+        time("gap_since_ns", "when the gap before it began: its cause was complete, or the window began"),
+        text("gap_name", "name of that gap (below)"),
     ),
+)
+PAUSE = NodeLabel(
+    "Pause",
+    "A segment that is no work, or that follows a gap. It carries this label besides its own.",
+    (),
 )
 CHAIN = NodeLabel(
     "Chain",

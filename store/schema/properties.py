@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 PropertyType = Literal["INTEGER", "FLOAT", "STRING", "BOOLEAN"]
+Need = Literal["first", "path", "late"]
+"""When a new database needs an index."""
 
 
 @dataclass(frozen=True)
@@ -40,15 +42,16 @@ class RelationshipType:
 class Index:
     """An index over `properties` of `label`; `unique` makes it a constraint.
 
-    A `partial` index holds only the nodes that have all of these properties. A `late` one is built after the
-    first screen of a report, whose questions do without it.
+    A `partial` index holds only the nodes that have all of these properties. The first screen of a report on
+    one rank needs what is `needed` first, and questions about segments need those of the path, too. A late
+    one is built after the first screen in any case.
     """
 
     label: str
     properties: tuple[str, ...]
     unique: bool = False
     partial: bool = False
-    late: bool = False
+    needed: Need = "first"
 
 
 def text(name: str, description: str) -> Property:

@@ -9,7 +9,7 @@ from tracegraph.store.schema.properties import Index, Property, RelationshipType
 from tracegraph.vocabulary.evidence import EVIDENCE
 from tracegraph.vocabulary.mechanisms import Kind
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 """Workspaces and runs of another version are refused."""
 
 NODES = (
@@ -20,6 +20,7 @@ NODES = (
     node_labels.PHASE,
     node_labels.EVENT,
     node_labels.SEGMENT,
+    node_labels.PAUSE,
     node_labels.CHAIN,
     node_labels.FRAME,
     node_labels.COLLECTIVE,
@@ -119,10 +120,11 @@ RELATIONSHIPS = (
 
 INDEXES = (
     Index("Run", ("name",), unique=True),
-    Index("Event", ("run", "source_index"), late=True),
-    Index("Event", ("run",), late=True),  # not with the name: an index refuses values above 8 kB
+    Index("Event", ("run", "source_index"), needed="late"),
+    Index("Event", ("run",), needed="late"),  # not with the name: an index refuses values above 8 kB
     Index("Event", ("run", "kernel_type"), partial=True),  # GPU work
-    Index("Segment", ("run", "chain", "start_ns", "end_ns")),
+    Index("Segment", ("run", "chain", "start_ns", "end_ns"), needed="path"),
+    Index("Pause", ("run", "chain", "start_ns", "end_ns")),
     Index("Chain", ("run", "chain")),
     Index("Frame", ("run", "frame")),
     Index("Trace", ("run",)),
@@ -130,7 +132,7 @@ INDEXES = (
     Index("Step", ("run",)),
     Index("Phase", ("run",)),
     Index("Collective", ("run", "operation")),
-    Index("Allocation", ("run", "at_ns"), late=True),
-    Index("Counter", ("run",), late=True),
-    *(Index(one.label, ("run",), late=True) for one in companion_labels.LABELS),
+    Index("Allocation", ("run", "at_ns"), needed="late"),
+    Index("Counter", ("run",), needed="late"),
+    *(Index(one.label, ("run",), needed="late") for one in companion_labels.LABELS),
 )

@@ -63,7 +63,7 @@ CREATE (:Lane {run: $run, lane: 0, name: 'main'}), (:Chain {chain: 0, start_ns: 
   (:Segment {kind: 'gap', name: 'untraced CPU time', category: 'gap', chain: 0, start_ns: 45, end_ns: 60})
 """
 SINKS = """
-CREATE (:Run {name: $run, state: 'ready', window_start_ns: 0, window_end_ns: 100}),
+CREATE (:Step {run: $run, number: 1, rank: 0, start_ns: 0, end_ns: 100, window_end_ns: 100}),
   (:Lane {run: $run, lane: 0, matters: false}), (:Lane {run: $run, lane: 1, matters: true}),
   (:Lane {run: $run, lane: 2, matters: true}), (:Lane {run: $run, lane: 3, matters: true}),
   (:Lane {run: $run, lane: 4, matters: true}),
@@ -144,7 +144,7 @@ def test_neighbouring_pieces_are_one_row(database: Database) -> None:
 
 def test_sink_is_work_that_ends_the_window_on_a_lane_that_matters(database: Database) -> None:
     with stored(database, RUN, SINKS):
-        assert find_window(asking(database), RUN) == RunWindow(0, 100, 3)
+        assert find_window(asking(database), RUN, RunPart(1)) == RunWindow(0, 100, 3)
 
 
 @pytest.mark.usefixtures("gpu_step")

@@ -11,16 +11,16 @@ from stored_traces import take_for_own
 from storing_runs import store_run
 
 from tracegraph.base.errors import InputError, StoreError
-from tracegraph.queries.module import load, names
+from tracegraph.queries.module import CypherModule, load, names
 from tracegraph.store.connection import Database
 from tracegraph.store.connection_settings import ConnectionSettings
 from tracegraph.store.load.bolt import relationship_query
 from tracegraph.store.load.delete_run import delete_half_loaded, delete_run
-from tracegraph.store.load.indexes import await_indexes, ensure_schema, finish_schema, lacks_late_indexes
+from tracegraph.store.load.indexes import await_indexes, begin_indexes, ensure_schema, finish_schema, lacking
 from tracegraph.store.load.load_run import as_loading, load_hidden, load_run, make_ready
 from tracegraph.store.managed.server import served_database
 from tracegraph.store.schema import ddl
-from tracegraph.store.schema.ddl import constraint_names, late_names, match_nodes
+from tracegraph.store.schema.ddl import constraint_names, match_nodes, names_needed
 from tracegraph.store.schema.node_labels import RUN
 from tracegraph.store.schema.schema import NODES
 from tracegraph.store.session import open_database
@@ -56,14 +56,14 @@ def test_bulk_load_equals_the_tables(tmp_path: Path) -> None:
     tables = hostile_graph("hostile-bulk")
     workspace = open_workspace(tmp_path / "with space")
     with store_and_open(workspace, MANAGED, tables, manifest(tables.run)) as database:
-        assert lacks_late_indexes(database)  # they are built after the answers of the command
+        assert lacking(database) == ["late"]  # they are built after the answers of the command
         assert from_database(database, tables.run) == from_tables(tables)
         assert from_tables(workspace.load_run(tables.run)) == from_tables(tables)
         assert workspace.manifests() == [manifest(tables.run)]
         # The second run of a workspace goes over Bolt, into the same database.
         other = hostile_graph("second", ["a", "b", "c", "d", "e", "f"])
         store_run(workspace, MANAGED, other, manifest("second"))
-        assert not lacks_late_indexes(database)
+        assert not lacking(database)
         assert from_database(database, other.run) == from_tables(other)
         assert from_database(database, tables.run) == from_tables(tables)
         assert not list(workspace.neo4j_home.parent.glob("neo4j.new*"))
@@ -97,32 +97,44 @@ def test_indexes_that_a_killed_command_left_out_are_built_by_the_next(
 ) -> None:
     take_for_own(database, workspace)
     with served_database.own_writes(workspace.neo4j_home, database):
-        for name in late_names():
+        for name in names_needed("path", "late"):
             database.write(f"DROP INDEX {name}")
-    assert lacks_late_indexes(database)
+    assert lacking(database) == ["path", "late"]
     with open_database(workspace, MANAGED) as opened:
-        assert not lacks_late_indexes(opened)
+        assert not lacking(opened)
         assert not served_database.is_changed(workspace.neo4j_home, opened)
 
 
-def test_what_needs_no_index_reads_each_node_once_without_them(tmp_path: Path) -> None:
-    """A first look asks it while the indexes are being built: see `Answers`."""
+def test_a_first_look_reads_each_node_once_without_the_other_indexes(tmp_path: Path) -> None:
+    """It asks while the indexes are being built: see `Answers`."""
     workspace, tables = open_workspace(tmp_path), hostile_graph("ahead")
-    nodes = tables.count_nodes()
-    parameters = {"run": "ahead", "start_ns": 0, "end_ns": 1 << 60, "part": 0.2, "times": 20.0}
+    parameters = {"run": "ahead", "start_ns": 0, "end_ns": 1 << 60, "part": 0.2, "times": 20.0, "limit": 9}
     parameters |= {"least_count": 5, "beginnings": "aten::\nnccl", "kernel_type": "communication"}
+    parameters |= {"chain": 0, "least_ns": 0}
+    modules = list(map(load, names()))
+    ahead = [one for one in modules if not one.needs_index]
+    first = [one for one in modules if one.needs_index and not one.needs_all_indexes]
+    assert {"run_details", "run_window", "times_about", "outliers"} <= {one.name for one in ahead}
+    assert {"path_gaps", "gpu_work_times"} <= {one.name for one in first}
     with store_and_open(workspace, MANAGED, tables, manifest(tables.run)) as database:
         await_indexes(database)
-        for statement in (*ddl.indexes(), *ddl.late_indexes()):
+        for statement in ddl.indexes("first", "path", "late"):
             name = statement.split()[2]
             database.write(f"DROP INDEX {name} IF EXISTS")
-        asked = [module for module in map(load, names()) if not module.needs_index]
-        assert {"run_details", "times_about", "outliers"} <= {module.name for module in asked}
-        for module in asked:
-            with database.session() as session:
-                plan = session.run("PROFILE " + module.body, parameters).consume().profile
-            # A few properties of each node; a look-up for each row would visit all nodes again for each.
-            assert hits(plan) <= 10 * nodes + 100, module.name
+        assert_read_once(database, ahead, parameters, tables.count_nodes())
+        begin_indexes(database, "first")
+        await_indexes(database)
+        assert_read_once(database, first, parameters, tables.count_nodes())
+
+
+def assert_read_once(
+    database: Database, modules: list[CypherModule], parameters: dict[str, Any], nodes: int
+) -> None:
+    for module in modules:
+        with database.session() as session:
+            plan = session.run("PROFILE " + module.body, parameters).consume().profile
+        # A few properties of each node; a look-up for each row would visit all nodes again for each.
+        assert hits(plan) <= 10 * nodes + 100, module.name
 
 
 def hits(plan: Any) -> int:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.resources import files
 
 import pandas as pd
 
@@ -94,6 +95,27 @@ SET n.run = $run, n.rank = coalesce(n.rank, 0), n.lane = coalesce(n.lane, 0),
   n.duration_ns = n.end_ns - n.start_ns,
   n.kind = CASE WHEN n:Segment THEN coalesce(n.kind, 'work') WHEN n:Lane THEN coalesce(n.kind, 'thread') END
 """
+_PAUSES = """
+MATCH (s:Segment {run: $run})
+OPTIONAL MATCH (s)<-[d:SEQUENTIAL|INVOCATION|SYNCHRONIZATION|CROSS_THREAD WHERE d.binding]-(before:Segment)
+WITH s, coalesce(d.gap_name, 'unknown') AS gap_name, CASE
+    WHEN d IS NULL THEN $before_all
+    WHEN before.chain = s.chain THEN before.end_ns
+    ELSE s.start_ns - coalesce(d.gap_ns, 0)
+  END AS since_ns
+FOREACH (_ IN CASE WHEN since_ns < s.start_ns THEN [1] END |
+  SET s:Pause, s.gap_since_ns = since_ns, s.gap_name = gap_name)
+FOREACH (_ IN CASE WHEN s.kind <> 'work' THEN [1] END | SET s:Pause)
+"""
+"""What ingest says of pauses, from the edges."""
+_BEFORE_ALL = -1_000_000
+"""When the gap before what has no cause began: with the window, whichever a test asks about."""
+_END = """
+MATCH (r:Run {name: $run})
+MATCH (l:Lane {run: $run, matters: true})
+WITH r.window_start_ns AS start_ns, r.window_end_ns AS end_ns, collect(l.lane) AS lanes
+"""
+"""The window and lanes of a run, whose path ends as that of a step with this window would."""
 
 
 @contextmanager
@@ -102,6 +124,12 @@ def stored(database: Database, run: str, graph: str) -> Iterator[None]:
     try:
         database.write(graph, {"run": run, **EDGES})
         database.write(_DEFAULTS, {"run": run})
+        database.write(_PAUSES, {"run": run, "before_all": _BEFORE_ALL})
+        path_end = (files("tracegraph.queries") / "cypher" / "parts" / "path_end.cypher").read_text()
+        for chain in database.read(_END + path_end, {"run": run})["chain"]:
+            database.write(
+                "MATCH (r:Run {name: $run}) SET r.end_chain = $chain", {"run": run, "chain": int(chain)}
+            )
         yield
     finally:
         database.write(

@@ -1,15 +1,17 @@
 """Removal of what killed commands left behind, once nobody owns it."""
 
 import shutil
+from collections.abc import Sequence
 
 from tracegraph.base.locks import try_lock
 from tracegraph.base.progress import Progress, silent
 from tracegraph.store.connection import Database
 from tracegraph.store.load.delete_run import delete_half_loaded
-from tracegraph.store.load.indexes import begin_late_indexes, lacks_late_indexes
+from tracegraph.store.load.indexes import begin_indexes, lacking
 from tracegraph.store.managed.rebuild.import_files import FOLDER
 from tracegraph.store.managed.server import served_database, server
 from tracegraph.store.run_in_doubt import settle
+from tracegraph.store.schema.properties import Need
 from tracegraph.store.workspace import Workspace
 
 
@@ -62,21 +64,24 @@ def settle_all(workspace: Workspace, database: Database, progress: Progress = si
         settle(workspace, database)
 
 
-def build_late_indexes(workspace: Workspace, database: Database) -> None:
-    """Begin the late indexes, unless another process stores a run.
+def build_missing_indexes(workspace: Workspace, database: Database) -> None:
+    """Begin the indexes that a first screen does without, if the database lacks them.
 
     A command that stores a large run does so after its first screen; if it was killed, the next command does.
     """
+    begin_missing_indexes(workspace, database, lacking(database))
+
+
+def begin_missing_indexes(workspace: Workspace, database: Database, needed: Sequence[Need]) -> None:
+    """Begin those indexes; while another process stores a run, only those that questions need most."""
+    if not needed:
+        return
     with try_lock(workspace.ingest_lock) as is_free:
         if is_free:
             with served_database.own_writes(workspace.neo4j_home, database):
-                begin_late_indexes(database)
-
-
-def build_missing_indexes(workspace: Workspace, database: Database) -> None:
-    """Begin the late indexes, as `build_late_indexes` does, if the database lacks them."""
-    if lacks_late_indexes(database):
-        build_late_indexes(workspace, database)
+                begin_indexes(database, *needed)
+        elif "path" in needed:
+            begin_indexes(database, "path")
 
 
 def _may_be_half_stored(workspace: Workspace) -> bool:
