@@ -20,7 +20,7 @@ from tracegraph.ingest.tables.pauses import Pauses, find_pauses
 from tracegraph.ingest.text_columns import TextColumn, arrow_texts
 from tracegraph.ingest.trace import STATED_COLUMNS, FileFacts
 from tracegraph.store.schema import node_labels
-from tracegraph.vocabulary.categories import GAP, find_category
+from tracegraph.vocabulary.categories import GAP, GPU_WORK, find_category, has_role
 from tracegraph.vocabulary.evidence import EVIDENCE
 from tracegraph.vocabulary.gaps import GAP_NAMES
 from tracegraph.vocabulary.iterations import iteration_in
@@ -145,6 +145,11 @@ def _launched_columns(model: Solution) -> dict[str, pa.Array]:
     }
 
 
+def _event_labels(category: str) -> str:
+    also = ";GpuWork" if has_role(category, *GPU_WORK) else ""
+    return f"Event;{find_category(category).label}{also}"
+
+
 def event_nodes(
     table: pa.Table, model: Solution, ids: Ints, segments: SegmentNodes, frames: Frames, common: Columns
 ) -> pa.Table:
@@ -155,7 +160,7 @@ def event_nodes(
     events = model.events
     category = table["category"].combine_chunks()
     code = category.indices.to_numpy()
-    named = [f"Event;{find_category(text).label}" for text in category.dictionary.to_pylist()]
+    named = [_event_labels(text) for text in category.dictionary.to_pylist()]
     own = np.full(len(events), -1, dtype=np.int64)
     own[model.segments.event[segments.merged]] = np.flatnonzero(segments.merged)
     pauses = find_pauses(model)

@@ -13,7 +13,7 @@
 // Needs: Kernel, Memcpy or Memset.
 // Cost: reads the copies of the run once; lists instead of rows.
 
-MATCH (e:Event {run: $run, kernel_type: 'memory'})
+MATCH (e:GpuWork {run: $run, kernel_type: 'memory'})
 WHERE e.bandwidth_at_start IS NOT NULL AND ($rank IS NULL OR e.rank = $rank)
 // What takes no time, as the file has it, ends when its size has moved at the bandwidth that the file states.
 WITH e, CASE

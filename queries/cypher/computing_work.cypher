@@ -16,7 +16,7 @@
 // Needs: Kernel, Memcpy or Memset.
 // Cost: reads the GPU work of the window once.
 
-MATCH (e:Event {run: $run, kernel_type: 'computation'})
+MATCH (e:GpuWork {run: $run, kernel_type: 'computation'})
 WHERE e.start_ns >= $start_ns AND e.start_ns < $end_ns AND ($rank IS NULL OR e.rank = $rank)
 OPTIONAL MATCH (e)-[:WORK_OF]->(o:Event) WHERE o.work IS NOT NULL
 WITH e.lane AS lane, e.name AS name, o.work AS work, o.dtype AS dtype, o.flops AS flops, o.moved_bytes AS bytes,

@@ -19,11 +19,11 @@
 
 // @include off_gpus
 CALL (off_gpus) {
-  MATCH (e:Event {run: $run}) WHERE e.kernel_type IS NOT NULL AND e.collective_kind = 'all_reduce' RETURN e
+  MATCH (e:GpuWork {run: $run}) WHERE e.kernel_type IS NOT NULL AND e.collective_kind = 'all_reduce' RETURN e
   UNION ALL
   WITH off_gpus WHERE off_gpus
   MATCH (e:Event {run: $run}) USING INDEX e:Event(run)
-  WHERE e.kernel_type IS NULL AND e.collective_kind = 'all_reduce'
+  WHERE NOT e:GpuWork AND e.collective_kind = 'all_reduce'
   RETURN e
 }
 WITH e WHERE $rank IS NULL OR e.rank = $rank

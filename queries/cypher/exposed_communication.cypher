@@ -17,7 +17,7 @@
 // Empty when: no communication runs on a GPU in the window.
 // Cost: reads the GPU work of the window once.
 
-MATCH (e:Event {run: $run, kernel_type: 'communication'})
+MATCH (e:GpuWork {run: $run, kernel_type: 'communication'})
 WHERE e.start_ns >= $start_ns AND e.start_ns < $end_ns AND ($rank IS NULL OR e.rank = $rank)
 WITH e.rank AS rank, e.name AS name, e.collective AS collective, e.group AS group, count(*) AS count,
   sum(e.duration_ns) AS duration_ns, sum(e.exposed_ns) AS exposed_ns, sum(e.bytes) AS sum_bytes, count(e.bytes) AS sized

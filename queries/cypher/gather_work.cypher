@@ -23,11 +23,11 @@
 
 // @include off_gpus
 CALL (off_gpus) {
-  MATCH (e:Event {run: $run}) WHERE e.kernel_type IS NOT NULL AND e.collective_kind = 'all_gather' RETURN e
+  MATCH (e:GpuWork {run: $run}) WHERE e.kernel_type IS NOT NULL AND e.collective_kind = 'all_gather' RETURN e
   UNION ALL
   WITH off_gpus WHERE off_gpus
   MATCH (e:Event {run: $run}) USING INDEX e:Event(run)
-  WHERE e.kernel_type IS NULL AND e.collective_kind = 'all_gather' AND NOT e:CpuOp
+  WHERE NOT e:GpuWork AND e.collective_kind = 'all_gather' AND NOT e:CpuOp
   RETURN e
 }
 WITH e WHERE e.start_ns >= $start_ns AND e.start_ns < $end_ns AND ($rank IS NULL OR e.rank = $rank)
@@ -40,12 +40,12 @@ CALL (call) {
 }
 CALL (e) {
   OPTIONAL MATCH (e)<-[:PART_OF]-{0,1}(:Segment)-[d:SYNCHRONIZATION]->(:Segment)-[:PART_OF]->{0,1}(k:Event)
-  WHERE d.mechanism IN split($waits, '\n') AND k.kernel_type IS NOT NULL AND k.start_ns >= e.end_ns
+  WHERE d.mechanism IN split($waits, '\n') AND k:GpuWork AND k.start_ns >= e.end_ns
   OPTIONAL MATCH (by:Event)-[:LAUNCHED]->(k)
   RETURN k, by, d.evidence AS evidence ORDER BY k.start_ns, k.source_index LIMIT 1
 }
 // @include work_ready
-RETURN e.rank AS rank, e.kernel_type IS NOT NULL AS on_gpu, e.step AS step, names AS around, e.bytes AS bytes,
+RETURN e.rank AS rank, e:GpuWork AS on_gpu, e.step AS step, names AS around, e.bytes AS bytes,
   call.start_ns AS launched_ns, e.start_ns AS begins_ns, e.end_ns AS ends_ns,
   coalesce(m.exposed_wait_ns + m.exposed_transfer_ns, e.exposed_ns) AS exposed_ns, k.start_ns AS use_ns,
   by.start_ns AS use_launched_ns, ready_ns, evidence

@@ -23,7 +23,7 @@ CALL () {
     e.start_ns AS begin_ns, e.end_ns AS end_ns
   UNION ALL
   // A wait for another rank is a piece of the communication that it is in.
-  MATCH (e:Event {run: $run, kernel_type: 'communication'})
+  MATCH (e:GpuWork {run: $run, kernel_type: 'communication'})
   WHERE e.start_ns < $end_ns AND e.end_ns > $start_ns AND ($rank IS NULL OR e.rank = $rank)
   UNWIND CASE WHEN e:Segment THEN [e] ELSE COLLECT { MATCH (piece:Segment)-[:PART_OF]->(e) RETURN piece } END AS s
   WITH e, s WHERE s.kind = 'wait' AND s.start_ns < $end_ns AND s.end_ns > $start_ns

@@ -15,8 +15,7 @@
 // Index: needs those of a first screen.
 
 CALL () {
-  // `kernel_type` is in an index that holds GPU work alone.
-  MATCH (e:Event {run: $run})
+  MATCH (e:GpuWork {run: $run})
   WHERE e.kernel_type IS NOT NULL AND e.start_ns < $end_ns AND e.end_ns > $start_ns
   RETURN e.lane AS lane, e.start_ns AS start_ns, e.end_ns AS end_ns, e.kernel_type AS what
 UNION ALL

@@ -23,7 +23,7 @@
 // Needs: Kernel, Memcpy or Memset.
 // Cost: walks back over the dependencies inside each idle time; lists instead of rows.
 
-MATCH (e:Event {run: $run})
+MATCH (e:GpuWork {run: $run})
 WHERE e.kernel_type IS NOT NULL AND e.start_ns > $start_ns AND ($rank IS NULL OR e.rank = $rank)
 // Before its first work a rank is idle since the window began.
 WITH e, e.start_ns - coalesce(e.idle_ns, e.start_ns - $start_ns) AS begins_ns

@@ -22,7 +22,7 @@
 // Cost: reads the GPU work of the window and its launches once.
 
 // The idle time before the first activity of a stream and after its last one is not counted.
-MATCH (e:Event {run: $run})
+MATCH (e:GpuWork {run: $run})
 WHERE e.kernel_type IS NOT NULL AND e.stream_idle_ns IS NOT NULL AND ($rank IS NULL OR e.rank = $rank)
   AND e.start_ns > $start_ns AND e.start_ns - e.stream_idle_ns < $end_ns
 OPTIONAL MATCH (call:Event)-[:LAUNCHED]->(e)

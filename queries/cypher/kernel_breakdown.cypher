@@ -23,7 +23,7 @@
 // Needs: Kernel, Memcpy or Memset.
 // Cost: reads the GPU work of the window once.
 
-MATCH (e:Event {run: $run})
+MATCH (e:GpuWork {run: $run})
 WHERE e.kernel_type IS NOT NULL AND e.start_ns >= $start_ns AND e.start_ns < $end_ns
   AND ($rank IS NULL OR e.rank = $rank)
 WITH e.rank AS rank, e.kernel_type AS kernel_type, e.name AS name, count(*) AS count, sum(e.duration_ns) AS sum_ns,

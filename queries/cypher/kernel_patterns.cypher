@@ -22,7 +22,7 @@
 
 // Without a name: the innermost that launch enough, so that GPU work counts once. A call counts in their place
 // where nothing is above it: what a graph launch stands in otherwise says more.
-MATCH (k:Event {run: $run})
+MATCH (k:GpuWork {run: $run})
 WHERE k.kernel_type IS NOT NULL AND k.start_ns >= $start_ns AND k.start_ns < $end_ns
 WITH k.rank AS rank, sum(k.duration_ns) AS gpu_ns
 WITH collect({rank: rank, gpu_ns: gpu_ns}) AS totals

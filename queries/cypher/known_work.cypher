@@ -15,7 +15,7 @@
 // Needs: Kernel, Memcpy or Memset.
 // Cost: reads the GPU work of the window once.
 
-MATCH (e:Event {run: $run})
+MATCH (e:GpuWork {run: $run})
 WHERE e.kernel_type IS NOT NULL AND e.start_ns >= $start_ns AND e.start_ns < $end_ns
   AND ($rank IS NULL OR e.rank = $rank)
 OPTIONAL MATCH (e)-[:WORK_OF]->(o:Event)

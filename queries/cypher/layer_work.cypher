@@ -23,7 +23,7 @@
 
 // @include off_gpus
 WITH off_gpus, COLLECT {
-  MATCH (e:Event {run: $run})
+  MATCH (e:GpuWork {run: $run})
   WHERE e.kernel_type IN ['computation', 'communication'] AND e.start_ns >= $start_ns AND e.start_ns < $end_ns
     AND ($rank IS NULL OR e.rank = $rank)
   RETURN DISTINCT e.rank
@@ -36,18 +36,18 @@ WITH off_gpus, COLLECT {
 CALL (off_gpus) {
   WITH off_gpus WHERE off_gpus
   MATCH (e:Event {run: $run}) USING INDEX e:Event(run)
-  WHERE e.collective_kind IS NOT NULL AND e.kernel_type IS NULL AND NOT e:CpuOp
+  WHERE e.collective_kind IS NOT NULL AND NOT e:GpuWork AND NOT e:CpuOp
     AND e.start_ns >= $start_ns AND e.start_ns < $end_ns AND ($rank IS NULL OR e.rank = $rank)
   RETURN collect(e) AS of_back_ends
 }
 CALL (on_threads, off_gpus, of_back_ends) {
-  MATCH (e:Event {run: $run, kernel_type: 'computation'})
+  MATCH (e:GpuWork {run: $run, kernel_type: 'computation'})
   WHERE e.start_ns >= $start_ns AND e.start_ns < $end_ns AND ($rank IS NULL OR e.rank = $rank)
   OPTIONAL MATCH (call:Event)-[:LAUNCHED]->(e)
   RETURN e, call.start_ns AS launched_ns, null AS m, null AS lane, true AS on_gpu, 'computation' AS what,
     false AS hands_over
   UNION ALL
-  MATCH (e:Event {run: $run, kernel_type: 'communication'})
+  MATCH (e:GpuWork {run: $run, kernel_type: 'communication'})
   WHERE e.start_ns >= $start_ns AND e.start_ns < $end_ns AND ($rank IS NULL OR e.rank = $rank)
   OPTIONAL MATCH (call:Event)-[:LAUNCHED]->(e)
   OPTIONAL MATCH (e)-[m:MEMBER_OF]->()

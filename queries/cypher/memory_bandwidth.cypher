@@ -22,7 +22,7 @@
 // Needs: Kernel, Memcpy or Memset.
 // Cost: reads the copies of the run once.
 
-MATCH (e:Event {run: $run, kernel_type: 'memory'})
+MATCH (e:GpuWork {run: $run, kernel_type: 'memory'})
 WHERE e.copy_kind IS NOT NULL AND e.start_ns >= $start_ns AND e.start_ns < $end_ns AND ($rank IS NULL OR e.rank = $rank)
 UNWIND [[e.bandwidth_at_start, 1], [e.bandwidth_at_end, 0]] AS sample
 WITH e, sample[1] AS begins, CASE WHEN sample[0] > 0 THEN sample[0] END AS rate

@@ -17,7 +17,7 @@
 // Cost: reads all kernels of the run with their calls.
 
 // Copies and memory that is set are left out, as by HTA.
-MATCH (k:Event {run: $run})
+MATCH (k:GpuWork {run: $run})
 WHERE k.kernel_type IS NOT NULL AND ($rank IS NULL OR k.rank = $rank)
 // Looked at only now: a scan by this label would read all runs.
 WITH k, k:Kernel AS is_kernel WHERE is_kernel

@@ -24,7 +24,7 @@ CALL () {
   MATCH (f:Frame {run: $run}) WHERE f.frame >= 0 AND f.name STARTS WITH $engine
   RETURN collect(DISTINCT f.lane) AS engines
 }
-MATCH (e:Event {run: $run, kernel_type: 'computation'})
+MATCH (e:GpuWork {run: $run, kernel_type: 'computation'})
 WHERE e.start_ns >= $start_ns AND e.start_ns < $end_ns AND ($rank IS NULL OR e.rank = $rank)
 MATCH (e)-[:WORK_OF]->(o:Event) WHERE o.work IN split($products, '\n') AND o.flops IS NOT NULL
 WITH engines, o, min(e.start_ns) AS begin_ns, min(e.step) AS step, min(e.lane) AS lane

@@ -23,7 +23,7 @@
 // Needs: Kernel, Memcpy or Memset.
 // Cost: reads the GPU work of the run and its launches once.
 
-MATCH (e:Event {run: $run})
+MATCH (e:GpuWork {run: $run})
 WHERE e.kernel_type IS NOT NULL AND e.queue_at_launch IS NOT NULL AND ($rank IS NULL OR e.rank = $rank)
 MATCH (call:Event)-[:LAUNCHED]->(e)
 UNWIND [{at_ns: call.start_ns, length: e.queue_at_launch, begins: 0},
@@ -36,7 +36,7 @@ WITH rank, lane, count(*) AS count, avg(length) AS mean, max(length) AS max, stD
 CALL (lane, max) {
   // Only a queue that is ever full is read again.
   WITH lane WHERE max >= $full
-  MATCH (e:Event {run: $run})
+  MATCH (e:GpuWork {run: $run})
   WHERE e.kernel_type IS NOT NULL AND e.queue_at_launch IS NOT NULL AND e.lane = lane
   MATCH (call:Event)-[:LAUNCHED]->(e)
   UNWIND [[call.start_ns, 0, e.queue_at_launch], [e.start_ns, 1, e.queue_at_start]] AS point

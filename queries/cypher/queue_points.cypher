@@ -16,7 +16,7 @@
 // Needs: Kernel, Memcpy or Memset.
 // Cost: reads the GPU work of the run and its launches once; lists instead of rows.
 
-MATCH (e:Event {run: $run})
+MATCH (e:GpuWork {run: $run})
 WHERE e.kernel_type IS NOT NULL AND e.queue_at_launch IS NOT NULL AND ($rank IS NULL OR e.rank = $rank)
 MATCH (call:Event)-[:LAUNCHED]->(e)
 UNWIND [[call.start_ns, 0, e.queue_at_launch], [e.start_ns, 1, e.queue_at_start]] AS point

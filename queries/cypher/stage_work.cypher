@@ -18,7 +18,7 @@
 MATCH (t:Trace {run: $run})
 WITH off_gpus, count(t) AS ranks WHERE ranks > 1
 CALL (off_gpus) {
-  MATCH (e:Event {run: $run})
+  MATCH (e:GpuWork {run: $run})
   WHERE e.kernel_type = 'computation' AND e.start_ns < $end_ns AND e.end_ns > $start_ns
   RETURN e.rank AS rank, e.kernel_type AS what, true AS on_gpu, false AS is_known, e.start_ns AS begin_ns,
     e.end_ns AS end_ns
@@ -30,16 +30,16 @@ CALL (off_gpus) {
     e.end_ns AS end_ns
   UNION ALL
   CALL (off_gpus) {
-    MATCH (e:Event {run: $run}) WHERE e.kernel_type IS NOT NULL RETURN e
+    MATCH (e:GpuWork {run: $run}) WHERE e.kernel_type IS NOT NULL RETURN e
     UNION ALL
     WITH off_gpus WHERE off_gpus
-    MATCH (e:Event {run: $run}) USING INDEX e:Event(run) WHERE e.kernel_type IS NULL RETURN e
+    MATCH (e:Event {run: $run}) USING INDEX e:Event(run) WHERE NOT e:GpuWork RETURN e
   }
   WITH e
   WHERE e.start_ns < $end_ns AND e.end_ns > $start_ns AND (e.collective_kind IN split($kinds, '\n')
     OR any(name IN split($messages, '\n') WHERE e.name STARTS WITH name))
   OPTIONAL MATCH (e)-[m:MEMBER_OF]->()
-  RETURN e.rank AS rank, 'communication' AS what, e.kernel_type IS NOT NULL AS on_gpu, m IS NOT NULL AS is_known,
+  RETURN e.rank AS rank, 'communication' AS what, e:GpuWork AS on_gpu, m IS NOT NULL AS is_known,
     coalesce(m.arrived_ns + m.waited_ns, e.start_ns) AS begin_ns, e.end_ns AS end_ns
 }
 RETURN rank, what, on_gpu, is_known, collect(begin_ns) AS begin_ns, collect(end_ns) AS end_ns

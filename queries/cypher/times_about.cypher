@@ -22,16 +22,15 @@ WITH beginnings, reduce(
 WITH beginnings, letters, [one IN beginnings | left(one, letters)] AS firsts
 CALL (beginnings, letters, firsts) {
   MATCH (e:Event {run: $run})
-  // To look for what an event does not have takes longest, so that is done of few.
-  WHERE CASE WHEN left(e.name, letters) IN firsts THEN e.kernel_type IS NULL ELSE false END
+  WHERE left(e.name, letters) IN firsts AND NOT e:GpuWork
   RETURN e, head([beginning IN beginnings WHERE e.name STARTS WITH beginning]) AS beginning
 UNION ALL
   // What GPU work does is told by its type alone, which the user may have stated.
-  MATCH (e:Event {run: $run}) WHERE (e:Kernel OR e:Memcpy OR e:Memset) AND e.kernel_type = $kernel_type
+  MATCH (e:GpuWork {run: $run}) WHERE e.kernel_type = $kernel_type
   RETURN e, null AS beginning
 }
 WITH e, beginning
-WHERE (beginning IS NOT NULL OR e.kernel_type IS NOT NULL)
+WHERE (beginning IS NOT NULL OR e:GpuWork)
   AND e.start_ns < $end_ns AND e.end_ns > $start_ns AND e.lane IS NOT NULL
 RETURN beginning, e.kernel_type AS kernel_type, e.name AS name, e.lane AS lane,
   collect(e.start_ns) AS start_ns, collect(e.end_ns) AS end_ns

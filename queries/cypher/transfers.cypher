@@ -16,7 +16,7 @@
 // Cost: reads the communication of the window once; lists instead of rows.
 
 CALL () {
-  MATCH (e:Event {run: $run, kernel_type: 'communication'})
+  MATCH (e:GpuWork {run: $run, kernel_type: 'communication'})
   WHERE e.start_ns >= $start_ns AND e.start_ns < $end_ns AND NOT EXISTS { (e)-[:MEMBER_OF]->() }
   RETURN e.rank AS rank, e.collective_kind AS name, e.group AS group, e.group_size AS size, e.group_ranks AS ranks,
     e.bytes AS bytes, false AS is_whole, 'recorded' AS evidence, e.end_ns - e.start_ns AS transfer_ns

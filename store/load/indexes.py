@@ -12,7 +12,9 @@ from tracegraph.store.schema import ddl
 from tracegraph.store.schema.properties import Need
 
 _POLL_S = 0.1
-"""The pause between two looks at the state of the indexes."""
+"""The shortest pause between two looks at the state of the indexes."""
+_POLL_SHARE = 0.1
+"""The pause as a share of the time waited so far."""
 _AFTERWARDS: tuple[Need, ...] = ("path", "late")
 """What may be built after the first screen."""
 _SAMPLING_S = 60
@@ -117,9 +119,11 @@ def await_indexes(database: Database, progress: Progress = silent) -> list[Need]
     list[Need]
         What `lacking` tells, without asking for it.
     """
+    begun = time.monotonic()
     while len(unfinished := _unfinished(found := _indexes(database))):
         progress("building indexes", int(unfinished["percent"].min()), 100)
-        time.sleep(_POLL_S)
+        # To be asked takes the server a part of the time that it would build in.
+        time.sleep(max(_POLL_S, _POLL_SHARE * (time.monotonic() - begun)))
     return _lacking(found)
 
 

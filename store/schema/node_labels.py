@@ -229,6 +229,11 @@ EVENT = NodeLabel(
         *_GPU_WORK,
     ),
 )
+GPU_WORK = NodeLabel(
+    "GpuWork",
+    "A kernel, copy or memset. An event carries this label besides its own, and has a `kernel_type`.",
+    (),
+)
 SEGMENT = NodeLabel(
     "Segment",
     "A stretch of a lane in which the innermost open event does not change; a leaf event that is never cut "

@@ -42,15 +42,13 @@ class RelationshipType:
 class Index:
     """An index over `properties` of `label`; `unique` makes it a constraint.
 
-    A `partial` index holds only the nodes that have all of these properties. The first screen of a report on
-    one rank needs what is `needed` first, and questions about segments need those of the path, too. A late
-    one is built after the first screen in any case.
+    The first screen of a report on one rank needs what is `needed` first, and questions about segments need
+    those of the path, too. A late one is built after the first screen in any case.
     """
 
     label: str
     properties: tuple[str, ...]
     unique: bool = False
-    partial: bool = False
     needed: Need = "first"
 
 

@@ -19,6 +19,7 @@ NODES = (
     node_labels.STEP,
     node_labels.PHASE,
     node_labels.EVENT,
+    node_labels.GPU_WORK,
     node_labels.SEGMENT,
     node_labels.PAUSE,
     node_labels.CHAIN,
@@ -122,7 +123,7 @@ INDEXES = (
     Index("Run", ("name",), unique=True),
     Index("Event", ("run", "source_index"), needed="late"),
     Index("Event", ("run",), needed="late"),  # not with the name: an index refuses values above 8 kB
-    Index("Event", ("run", "kernel_type"), partial=True),  # GPU work
+    Index("GpuWork", ("run", "kernel_type")),
     Index("Segment", ("run", "chain", "start_ns", "end_ns"), needed="path"),
     Index("Pause", ("run", "chain", "start_ns", "end_ns")),
     Index("Chain", ("run", "chain")),

@@ -124,6 +124,9 @@ def stored(database: Database, run: str, graph: str) -> Iterator[None]:
     try:
         database.write(graph, {"run": run, **EDGES})
         database.write(_DEFAULTS, {"run": run})
+        database.write(
+            "MATCH (e:Event {run: $run}) WHERE e.kernel_type IS NOT NULL SET e:GpuWork", {"run": run}
+        )
         database.write(_PAUSES, {"run": run, "before_all": _BEFORE_ALL})
         path_end = (files("tracegraph.queries") / "cypher" / "parts" / "path_end.cypher").read_text()
         for chain in database.read(_END + path_end, {"run": run})["chain"]:

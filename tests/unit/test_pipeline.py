@@ -54,5 +54,5 @@ def test_every_node_has_what_its_indexes_know_it_by() -> None:
     for table in tables.nodes.values():
         for row in table.to_pylist():
             labels = row["labels"].split(";")
-            known_by = [index for index in INDEXES if index.label in labels and not index.partial]
+            known_by = [index for index in INDEXES if index.label in labels]
             assert all(row[name] is not None for index in known_by for name in index.properties)
