@@ -15,6 +15,9 @@
 // Empty when: no such annotation begins in the window.
 // Cost: reads the annotations of the window, and what runs in those of these names.
 
+// Frames are few, and tell at once that there is none.
+WITH EXISTS { MATCH (f:Frame {run: $run}) WHERE f.frame >= 0 AND f.name STARTS WITH $marks } AS may_be
+WHERE may_be
 MATCH (a:Event:Annotation {run: $run})
 WHERE a.name STARTS WITH $marks AND a.start_ns >= $start_ns AND a.start_ns < $end_ns
   AND ($rank IS NULL OR a.rank = $rank)

@@ -11,7 +11,7 @@
 // @column start_ns LIST of each: start, ns
 // @column end_ns LIST of each: end, ns
 // Empty when: no name in the window begins so, and no GPU work is of the type.
-// Cost: reads the names of all events of the run; lists instead of rows.
+// Cost: reads the names of all events of the run if a frame is named so; lists instead of rows.
 // Index: needs none.
 
 WITH split($beginnings, '\n') AS beginnings
@@ -20,7 +20,16 @@ WITH beginnings, reduce(
 ) AS letters
 // The first letters rule nearly every name out, so that few are compared with all beginnings.
 WITH beginnings, letters, [one IN beginnings | left(one, letters)] AS firsts
-CALL (beginnings, letters, firsts) {
+// Frames are few, and tell whether any event of a thread is named so. What has no place in a lane has no frame.
+WITH beginnings, letters, firsts, EXISTS {
+  MATCH (f:Frame {run: $run})
+  WHERE f.frame >= 0 AND any(beginning IN beginnings WHERE f.name STARTS WITH beginning)
+} OR EXISTS {
+  MATCH (r:Run {name: $run})
+  WHERE any(label IN ['"GpuAnnotation"', '"Sync"', '"Other"'] WHERE r.nodes_by_label CONTAINS label)
+} AS may_be
+CALL (beginnings, letters, firsts, may_be) {
+  WITH * WHERE may_be
   MATCH (e:Event {run: $run})
   WHERE left(e.name, letters) IN firsts AND NOT e:GpuWork
   RETURN e, head([beginning IN beginnings WHERE e.name STARTS WITH beginning]) AS beginning
