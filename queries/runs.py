@@ -123,16 +123,7 @@ def find_window(ask: Ask, run: str, part: RunPart = WHOLE, *, needs_path: bool =
                 f"the {part.phase} of run {run!r} has no work that ends it", "ingest its trace again"
             )
     elif step is None:
-        found = ask("run_window", {"run": run})
-        if found.empty and _has_no_trace(ask, run):
-            if not needs_path:
-                return RunWindow(0, 0, 0)
-            raise InputError(
-                f"run {run!r} has no trace, only files that explain one",
-                "ingest them together: tracegraph ingest TRACE --with FILE",
-            )
-        if found.empty:
-            raise StoreError(f"run {run!r} has no work that ends its window", "ingest its trace again")
+        return _whole_window(run, ask("run_details", {"run": run}), needs_path=needs_path)
     else:
         rank = last_of_step(ask, run, step) if rank is None else rank
         found = ask("step_window", {"run": run, "number": step, "rank": rank})
@@ -141,9 +132,20 @@ def find_window(ask: Ask, run: str, part: RunPart = WHOLE, *, needs_path: bool =
     return RunWindow(*(int(found[name].iloc[0]) for name in WINDOW))
 
 
-def _has_no_trace(ask: Ask, run: str) -> bool:
-    """Tell whether a run is one of companions alone."""
-    return bool(ask("run_details", {"run": run})["events"].eq(0).fillna(False).any())
+def _whole_window(run: str, details: pd.DataFrame, *, needs_path: bool) -> RunWindow:
+    """Read the window of a whole run from the rows of `run_details`."""
+    said = details[["window_start_ns", "window_end_ns", "end_chain"]].dropna()
+    if len(said):
+        return RunWindow(*map(int, said.iloc[0]))
+    is_without_trace = bool(details["events"].eq(0).fillna(False).any())
+    if is_without_trace and not needs_path:
+        return RunWindow(0, 0, 0)
+    if is_without_trace:
+        raise InputError(
+            f"run {run!r} has no trace, only files that explain one",
+            "ingest them together: tracegraph ingest TRACE --with FILE",
+        )
+    raise StoreError(f"run {run!r} has no work that ends its window", "ingest its trace again")
 
 
 def _has_step(ask: Ask, run: str, step: int, rank: int | None) -> bool:

@@ -8,11 +8,10 @@ from typing import Any
 
 import pandas as pd
 
-from tracegraph.queries.answers import Answers, Heard, Values
-from tracegraph.queries.catalog import find
+from tracegraph.queries.answers import Answers
 from tracegraph.queries.module import in_types
 from tracegraph.queries.run_part import WHOLE, RunPart
-from tracegraph.queries.runs import RunWindow, find_window
+from tracegraph.queries.runs import find_window
 from tracegraph.queries.shapes.peak.job import NOTHING_SAID, Job, read_job
 from tracegraph.queries.shapes.rows import PATH_COLUMNS, largest, with_steps_merged
 from tracegraph.store.connection import Database
@@ -25,7 +24,6 @@ from tracegraph.workbench.output.counters import counter_questions
 from tracegraph.workbench.sections.section import Scope, questions
 
 _PATH = "critical_path"
-_WINDOW = "run_window"
 _ABOUT = "events_about"
 _RECURRING = 10
 """How many recurring hotspots a report lists."""
@@ -40,11 +38,8 @@ _LONGEST = (
     "lane_timeline",
 )
 """The queries that take longest; two sessions finish at about the same time if these begin first."""
-_FIRST = ("traces", "lanes", "steps", "gpu_busy", "path_gaps", _ABOUT, "outliers")
-"""The queries that the first screen reads, besides the path and what its own sections ask."""
-
-_NO_CHAIN = -1
-"""Stands for the chain of a window that is not known yet."""
+_FIRST = (_ABOUT, "outliers", "gpu_busy", "path_gaps", "traces", "lanes", "steps")
+"""What the first screen reads besides the path and what its own sections ask; the longest first."""
 _NAMED = {
     "hotspots": "hotspots",
     "gaps": "path_gaps",
@@ -112,17 +107,11 @@ def collect_findings(
 
     if not first_only:
         answers.begin_indexes()
-    found = {} if part else _asked_ahead(answers, run, details, heard)
-
-    def asked_once(name: str, values: Values) -> pd.DataFrame:
-        return found.pop(name) if name == _WINDOW and name in found else answers.of(name, values)
-
-    window = find_window(asked_once, run, part)
+    window = find_window(answers.of, run, part)
     scope = Scope(run, window, part, drawn, int(details["ranks"]), said)
+    found: dict[str, pd.DataFrame] = {}
     if drawn and not first_only:
-        about = found.get(_ABOUT)
-        if about is None:
-            about = found[_ABOUT] = answers.of(_ABOUT, questions(scope)[_ABOUT])
+        about = found[_ABOUT] = answers.of(_ABOUT, questions(scope)[_ABOUT])
         scope = replace(scope, communicates=communicates(details, scope, about))
     asked = {**questions(scope), **counter_questions(scope)}
     if first_only:
@@ -149,22 +138,6 @@ def collect_findings(
         job_at_ingest=at_ingest,
         **_frames(found, top),
     )
-
-
-def _asked_ahead(
-    answers: Answers, run: str, details: "pd.Series[Any]", heard: Heard
-) -> dict[str, pd.DataFrame]:
-    """Ask what the first screen reads of a whole run and needs no index, and for its window.
-
-    A server that is still building the indexes of a new database answers it meanwhile.
-    """
-    bounds = details["window_start_ns"], details["window_end_ns"]
-    if any(pd.isna(bound) for bound in bounds):  # of a run without a trace
-        return {}
-    # Which chain the path ends in is not known yet, and none of these asks about it.
-    asked = questions(Scope(run, RunWindow(int(bounds[0]), int(bounds[1]), _NO_CHAIN), WHOLE, drawn=False))
-    asked = {name: asked[name] for name in _FIRST if not find(name).needs_index}
-    return answers.of_all({**asked, _WINDOW: {"run": run}}, heard)
 
 
 def communicates(details: "pd.Series[Any]", scope: Scope, about: pd.DataFrame) -> bool:

@@ -3538,6 +3538,7 @@ class RunQueries(Asking):
             ranks (int64, may be missing): number of ranks
             window_start_ns (int64, may be missing): start of the window, ns
             window_end_ns (int64, may be missing): end of the window, ns
+            end_chain (int64, may be missing): id of the chain that the critical path of that window ends in
             cross_thread (str, may be missing): policy for cross-thread dependencies chosen at ingest
             alternatives (str, may be missing): JSON list: the path's summary under each policy, and on recorded edges only
             what_next (str, may be missing): JSON list: what each of the top hotspots costs, and what is critical without it

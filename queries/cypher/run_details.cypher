@@ -6,6 +6,7 @@
 // @column ranks INTEGER? number of ranks
 // @column window_start_ns INTEGER? start of the window, ns
 // @column window_end_ns INTEGER? end of the window, ns
+// @column end_chain INTEGER? id of the chain that the critical path of that window ends in
 // @column cross_thread STRING? policy for cross-thread dependencies chosen at ingest
 // @column alternatives STRING? JSON list: the path's summary under each policy, and on recorded edges only
 // @column what_next STRING? JSON list: what each of the top hotspots costs, and what is critical without it
@@ -29,7 +30,8 @@
 
 MATCH (r:Run {name: $run})
 RETURN r.name AS name, r.state AS state, r.created AS created, r.ranks AS ranks,
-  r.window_start_ns AS window_start_ns, r.window_end_ns AS window_end_ns, r.cross_thread AS cross_thread,
+  r.window_start_ns AS window_start_ns, r.window_end_ns AS window_end_ns, r.end_chain AS end_chain,
+  r.cross_thread AS cross_thread,
   r.alternatives AS alternatives, r.what_next AS what_next, r.potential AS potential,
   r.fixes AS fixes, r.bounds AS bounds, r.stragglers AS stragglers,
   r.step_marker AS step_marker, r.job AS job, r.tool_version AS tool_version,
