@@ -12,8 +12,8 @@ from queue import SimpleQueue
 from typing import BinaryIO, Protocol, TypeVar
 
 from tracegraph.base.malloc_settings import give_back_memory, reuse_dropped_columns
+from tracegraph.base.pipe_objects import receive, send
 from tracegraph.ingest.options import IngestOptions
-from tracegraph.ingest.ranks.pipe_objects import receive, send
 from tracegraph.ingest.ranks.rank_part import Part, read_all_parts
 from tracegraph.ingest.sources.source import Source
 
