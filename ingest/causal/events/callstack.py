@@ -102,7 +102,7 @@ def nest(events: Events) -> CallStack:
     within = outlives & (np.append(closes, 0)[inside] > opens)
     outlived = order[inside[within]], order[within]
     if outlives.any():
-        closes, overrunning = _cut_outlived(opens, closes, np.isin(lane, lane[outlives]))
+        closes, overrunning = _cut_outlived(opens, closes)
         openings = _Openings(opens, closes)
         inside = openings.innermost(np.arange(len(order)), opens)
     parent = np.full(len(events), -1, dtype=np.int64)
@@ -131,26 +131,28 @@ def _distinct(keys: Ints) -> Ints:
     return distinct
 
 
-def _cut_outlived(opens: Ints, closes: Ints, chosen: Flags) -> tuple[Ints, Ints]:
+def _cut_outlived(opens: Ints, closes: Ints) -> tuple[Ints, Ints]:
     """Close each event where another opens in it that closes later; also find the places of the latter.
 
-    An event that ends before a younger one is never the innermost again. This is a Python loop over the
-    `chosen` events, so it is given only the lanes on which some event outlives another.
+    An event that ends before a younger one is never the innermost again.
     """
-    places = np.flatnonzero(chosen)
+    spanning = np.flatnonzero(opens[1:] < closes[:-1])  # others may only be outlived by what opens later
+    longer = _next_longer(closes, spanning)
+    cut = np.append(opens, np.iinfo(np.int64).max)[longer] < closes[spanning]
     closes = closes.copy()
-    cut, cut_at, overrunning = [], [], []
-    stack: list[tuple[int, int]] = []
-    rows = zip(places.tolist(), opens[places].tolist(), closes[places].tolist(), strict=True)
-    for place, start, end in rows:
-        while stack and stack[-1][0] <= start:
-            stack.pop()
-        if stack and stack[-1][0] < end:
-            overrunning.append(place)
-            while stack and stack[-1][0] < end:
-                cut.append(stack.pop()[1])
-                cut_at.append(start)
-        if end > start:
-            stack.append((end, place))
-    closes[cut] = cut_at
-    return closes, np.array(overrunning, dtype=np.int64)
+    closes[spanning[cut]] = opens[longer[cut]]
+    return closes, np.unique(longer[cut])
+
+
+def _next_longer(closes: Ints, places: Ints) -> Ints:
+    """Find for each of the places the next one that closes later; the number of all where there is none."""
+    latest = [closes]  # over 1, 2, 4 … events from each place on
+    while 2 ** len(latest) <= len(closes):
+        before, reach = latest[-1], 2 ** (len(latest) - 1)
+        latest.append(np.maximum(before[:-reach], before[reach:]))
+    found = places + 1
+    for power in range(len(latest) - 1, -1, -1):
+        fits = found <= len(closes) - 2**power
+        passed = latest[power][np.where(fits, found, 0)] <= closes[places]
+        found += (fits & passed) << power
+    return found
