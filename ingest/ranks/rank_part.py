@@ -7,6 +7,7 @@ from typing import get_origin, get_type_hints
 import numpy as np
 import pyarrow as pa
 
+from tracegraph.base.parallel import beside
 from tracegraph.ingest.arrays import Ints
 from tracegraph.ingest.causal.events.event_arrays import read_events
 from tracegraph.ingest.causal.events.step_marks import refuse_unmarked
@@ -88,8 +89,9 @@ def build_checked(
     if not of_job:
         refuse_unmarked([events], options.step_marker)
     model = build_model(events, lanes, integrity, options.policy, read_stated(trace, lanes))
-    check_model(model, replayed=replayed)
+    checked = beside(lambda: check_model(model, replayed=replayed))
     diagnose(model, integrity)
+    checked.result()
     return model
 
 

@@ -8,6 +8,8 @@ from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.causal.events.events import Events
 from tracegraph.ingest.causal.events.lane_times import Keys
 
+_NEVER = np.iinfo(np.int64).max
+
 
 @dataclass(frozen=True)
 class CallStack:
@@ -136,9 +138,9 @@ def _cut_outlived(opens: Ints, closes: Ints) -> tuple[Ints, Ints]:
 
     An event that ends before a younger one is never the innermost again.
     """
-    spanning = np.flatnonzero(opens[1:] < closes[:-1])  # others may only be outlived by what opens later
+    spanning = np.flatnonzero(opens[1:] < closes[:-1])  # nothing opens in the others
     longer = _next_longer(closes, spanning)
-    cut = np.append(opens, np.iinfo(np.int64).max)[longer] < closes[spanning]
+    cut = np.append(opens, _NEVER)[longer] < closes[spanning]
     closes = closes.copy()
     closes[spanning[cut]] = opens[longer[cut]]
     return closes, np.unique(longer[cut])
@@ -146,13 +148,18 @@ def _cut_outlived(opens: Ints, closes: Ints) -> tuple[Ints, Ints]:
 
 def _next_longer(closes: Ints, places: Ints) -> Ints:
     """Find for each of the places the next one that closes later; the number of all where there is none."""
-    latest = [closes]  # over 1, 2, 4 … events from each place on
-    while 2 ** len(latest) <= len(closes):
-        before, reach = latest[-1], 2 ** (len(latest) - 1)
-        latest.append(np.maximum(before[:-reach], before[reach:]))
-    found = places + 1
+    size = 1 << len(closes).bit_length()
+    latest = [np.append(closes, np.full(size - len(closes), _NEVER))]  # in blocks of 1, 2, 4 … places
+    while len(latest[-1]) > 1:
+        latest.append(np.maximum(latest[-1][::2], latest[-1][1::2]))
+    found, ends = places + 1, closes[places]
+    height = np.full(len(places), -1)  # of the block in which it is, once that is known
+    for power, closing in enumerate(latest):
+        tried = (height < 0) & (found >> power & 1 > 0)
+        inside = tried & (closing[found >> power] > ends)
+        height[inside] = power
+        found += (tried & ~inside).astype(np.int64) << power
     for power in range(len(latest) - 1, -1, -1):
-        fits = found <= len(closes) - 2**power
-        passed = latest[power][np.where(fits, found, 0)] <= closes[places]
-        found += (fits & passed) << power
+        passed = (height > power) & (latest[power][found >> power] <= ends)
+        found += passed.astype(np.int64) << power
     return found
