@@ -46,7 +46,7 @@ from tracegraph.ingest.tables.gpu_work import with_kernel_types
 from tracegraph.ingest.tables.graph import RunFacts, add_run, build_tables
 from tracegraph.ingest.trace import FileFacts, file_facts
 from tracegraph.ingest.what_if.fixes.fix_rows import find_fixes
-from tracegraph.ingest.what_if.graph.facts import state_facts
+from tracegraph.ingest.what_if.graph.facts import FACT_COLUMNS, state_facts
 from tracegraph.ingest.what_if.predictions.potential import find_potential
 from tracegraph.ingest.what_if.predictions.predict import predictor_of
 from tracegraph.ingest.what_if.predictions.what_next import find_what_next
@@ -164,7 +164,7 @@ def ingest_run(
         job=options.job,
     )
     add_run(graph, found.model, facts)
-    late = _what_if_later([found])
+    late = _what_if_later([replace(found, stated=found.stated.select(FACT_COLUMNS))])
     manifest: dict[str, object] = {
         "run": run,
         "created": facts.created,

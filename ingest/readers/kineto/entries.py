@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from functools import partial
-from itertools import compress, pairwise
+from itertools import compress
 from pathlib import Path
 
 import numpy as np
@@ -120,16 +120,20 @@ def collect_entries(path: Path, document: Document, limits: Limits) -> EntryColl
         There are more entries than the limits allow.
     """
     batches = document.batches()
-    if not isinstance(batches, Sequence):
+    shares = min(count_at_once(), len(batches) // _LEAST) if isinstance(batches, Sequence) else 1
+    if shares < 2 or not isinstance(batches, Sequence):
         return _collected(path, batches, limits)
-    shares = max(1, min(count_at_once(), len(batches) // _LEAST))
-    ends = [len(batches) * k // shares for k in range(shares + 1)]
-    own, *others = (batches[begin:end] for begin, end in pairwise(ends))
+
+    # Entries of one category stand together, and take longer than others: each process gets some of all.
+    def share(number: int) -> list[EntryCollector]:
+        return [_collected(path, [batch], limits) for batch in batches[number::shares]]
+
     with ExitStack() as stack:
-        copies = [stack.enter_context(in_copy(partial(_collected, path, share, limits))) for share in others]
-        collector = _collected(path, own, limits)
-        for found in copies:
-            collector.append(found())
+        copies = [stack.enter_context(in_copy(partial(share, number))) for number in range(1, shares)]
+        found = [share(0), *(copy() for copy in copies)]
+    collector = EntryCollector(limits)
+    for number in range(len(batches)):
+        collector.append(found[number % shares][number // shares])
     return collector
 
 
