@@ -35,7 +35,7 @@ from tracegraph.ingest.ranks.dask_cluster import read_on
 from tracegraph.ingest.ranks.diagnosis import diagnose_job, findings_of_files
 from tracegraph.ingest.ranks.job import build_job
 from tracegraph.ingest.ranks.members import find_members
-from tracegraph.ingest.ranks.rank_part import Part, build_checked, understand
+from tracegraph.ingest.ranks.rank_part import Part, build_unchecked, checked, understand
 from tracegraph.ingest.ranks.reading import read_here, read_parts
 from tracegraph.ingest.ranks.short.in_full import read_in_short
 from tracegraph.ingest.ranks.step_numbers import number_alike
@@ -230,11 +230,12 @@ class _Reading:
         if len(ranks) > 1:
             return self._joined([understand(trace, own, self.options) for trace, own in ranks])
         trace = ranks[0][0]
-        model = self.stages.run(_BUILDING, lambda: build_checked(trace, integrity, self.options))
+        model = self.stages.run(_BUILDING, lambda: build_unchecked(trace, integrity, self.options))
         files = [file_facts(trace, model.clock_offset_ns, model.clock_drift_ppb)]
-        stated, measures = measure(trace, model, integrity)
-        stated = with_communication(stated, find_members(model, trace.events))
-        allocations = find_allocations(trace, model)
+        with checked(model, integrity):
+            stated, measures = measure(trace, model, integrity)
+            stated = with_communication(stated, find_members(model, trace.events))
+            allocations = find_allocations(trace, model)
         return _Read(model, files, stated, allocations, measures, integrity.rows(), trace.operations)
 
     def _joined(self, parts: Sequence[Part]) -> _Read:
