@@ -108,11 +108,13 @@ def _what_if(found: "_Read") -> Mapping[str, str]:
     # The work of ranks in short stays as it is: what the others gain by working less is not what a job gains.
     is_whole = not model.lanes.in_short.any()
     told["what_next"] = json.dumps(find_what_next(model, predictor) if is_whole else [])
+    give_back_memory()  # each of these leaves holes that the next one, with other columns, does not fill
     told["potential"] = json.dumps(find_potential(model, predictor) if is_whole else [])
     if (stragglers := find_stragglers(found.operations.to_pandas())) is not None:
         told["stragglers"] = json.dumps(stragglers)
     if not predictor.graph.counted.any():
         return {**told, "fixes": "[]"}
+    give_back_memory()
     told["fixes"] = json.dumps(find_fixes(predictor))
     return {**told, "bounds": json.dumps(find_bounds(predictor))} if is_whole else told
 
