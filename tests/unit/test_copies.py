@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import threading
 import time
 from dataclasses import fields
 from pathlib import Path
@@ -13,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 from tracegraph.base import copies
-from tracegraph.base.copies import count_at_once, in_copy
+from tracegraph.base.copies import count_at_once, in_copy, leave_cores
 from tracegraph.base.parallel import beside
 from tracegraph.ingest.integrity_findings import Integrity
 from tracegraph.ingest.readers import read_trace
@@ -64,10 +65,28 @@ def test_a_copy_ends_with_the_block() -> None:
     assert not copy.is_running()
 
 
-def test_a_process_with_threads_has_no_copies(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_the_main_thread_makes_copies(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(copies, "cores", lambda: 4)
-    counts = beside(count_at_once)
-    assert counts.result() == 1
+    assert count_at_once() == 4
+    assert beside(count_at_once).result() == 1
+
+
+def test_a_process_among_others_makes_no_copies(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(copies, "cores", lambda: 4)
+    monkeypatch.setattr(copies, "_cores_are_taken", threading.Event())
+    leave_cores()
+    assert count_at_once() == 1
+
+
+def test_work_of_a_copy_that_never_ends_is_done_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    def work() -> int:
+        while os.getpid() != ME:
+            time.sleep(1)
+        return os.getpid()
+
+    monkeypatch.setattr(copies, "_PATIENCE_S", 0.1)
+    with in_copy(work) as found:
+        assert found() == ME
 
 
 def _entry(k: int) -> dict[str, object]:
