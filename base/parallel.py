@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -45,3 +45,21 @@ def beside(work: Callable[[], Result]) -> "Future[Result]":
 
     threading.Thread(target=fulfil, daemon=True).start()
     return future
+
+
+class Later(Generic[Result]):
+    """A job beside the caller's own work that begins when it is told to, or when its result is asked for."""
+
+    def __init__(self, work: Callable[[], Result]) -> None:
+        self._work = work
+        self._begun: Future[Result] | None = None
+
+    def begin(self) -> "Future[Result]":
+        """Begin the job unless it has begun."""
+        if self._begun is None:
+            self._begun = beside(self._work)
+        return self._begun
+
+    def result(self) -> Result:
+        """Wait for the result."""
+        return self.begin().result()

@@ -13,6 +13,8 @@ import pyarrow as pa
 from tracegraph.ingest.arrays import Flags, Ints, Texts
 from tracegraph.vocabulary.categories import Role, has_role
 
+_FEW = 8
+"""Texts that are faster compared one after the other than looked up row by row."""
 Codes = npt.NDArray[np.int32] | Ints
 _NUMBER = re.compile(r"(?:stream )?(-?\d{1,18})", re.ASCII)
 
@@ -37,7 +39,13 @@ class TextColumn:
 
     def matching(self, flags: Flags) -> Flags:
         """Flag the rows whose text is flagged; `flags` has one entry for each of `values`."""
-        rows: Flags = flags[self.codes]
+        places = np.flatnonzero(flags).tolist()
+        if len(places) > _FEW:
+            rows: Flags = flags[self.codes]
+            return rows
+        rows = np.zeros(len(self.codes), dtype=bool)
+        for place in places:
+            rows |= self.codes == place
         return rows
 
     def take(self, rows: Ints | Flags) -> "TextColumn":

@@ -6,16 +6,19 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import neo4j
 import pandas as pd
-from neo4j import exceptions
 
 from tracegraph.base.errors import InputError, StoreError
 from tracegraph.store.connection_settings import ConnectionSettings
 from tracegraph.store.failures import translated
 
+if TYPE_CHECKING:  # the driver is imported when it is used: a command may read traces before
+    import neo4j
+
+_READ, _WRITE = "READ", "WRITE"
+"""What the driver calls the kinds of access."""
 _FETCH_ROWS = 20_000
 """Rows that the driver fetches at once."""
 _OLDEST_MAJOR = 5
@@ -41,7 +44,7 @@ Heard = Callable[[Mapping[str, Any]], None] | None
 class Database:
     """An open connection to one database of a Neo4j server."""
 
-    def __init__(self, driver: neo4j.Driver, settings: ConnectionSettings) -> None:
+    def __init__(self, driver: "neo4j.Driver", settings: ConnectionSettings) -> None:
         self.driver = driver
         self.settings = settings
         self.given_up = False
@@ -75,17 +78,17 @@ class Database:
         StoreError
             The server cannot be reached or failed.
         """
-        return self._run(query, parameters, neo4j.READ_ACCESS, heard)
+        return self._run(query, parameters, _READ, heard)
 
     def write(self, query: str, parameters: Parameters = None) -> pd.DataFrame:
         """Run a query that may write, in a transaction of its own or in those that it opens itself."""
-        return self._run(query, parameters, neo4j.WRITE_ACCESS)
+        return self._run(query, parameters, _WRITE)
 
     def change(
         self, query: str, parameters: Parameters = None, heard: Heard = None
     ) -> tuple[pd.DataFrame, dict[str, int]]:
         """Run a query as `write` does, and count its changes by name, as `nodes_created`, without zeros."""
-        with translated(self._uri), self.session(neo4j.WRITE_ACCESS, remarks=heard is not None) as session:
+        with translated(self._uri), self.session(_WRITE, remarks=heard is not None) as session:
             result = session.run(query, dict(parameters or {}))
             rows = _frame(list(result.keys()), result.values())
             summary = result.consume()
@@ -110,16 +113,18 @@ class Database:
 
         Each level of the plan has `operatorType`, `args`, `identifiers` and `children`.
         """
-        with translated(self._uri), self.session(neo4j.READ_ACCESS) as session:
+        with translated(self._uri), self.session(_READ) as session:
             plan = session.run("EXPLAIN " + query, dict(parameters or {})).consume().plan
         return dict(plan or {})
 
     @contextmanager
-    def session(self, access: str = neo4j.WRITE_ACCESS, *, remarks: bool = False) -> Iterator[neo4j.Session]:
+    def session(self, access: str = _WRITE, *, remarks: bool = False) -> "Iterator[neo4j.Session]":
         """Open a driver session on the chosen database, for uses whose result is not a table.
 
         With `remarks` the server notifies about queries that are valid, but hardly meant.
         """
+        import neo4j  # noqa: PLC0415
+
         severity = neo4j.NotificationMinimumSeverity
         session = self.driver.session(
             database=self.settings.database,
@@ -138,7 +143,7 @@ class Database:
 
     def bookmark(self) -> str:
         """Return the name of the last transaction in the database, by whomever; comparable, else opaque."""
-        with translated(self._uri), self.session(neo4j.READ_ACCESS) as session:
+        with translated(self._uri), self.session(_READ) as session:
             session.run("RETURN 1").consume()
             return " ".join(sorted(session.last_bookmarks().raw_values))
 
@@ -152,6 +157,8 @@ class Database:
         StoreError
             The server cannot be reached or failed, or `give_up` was called.
         """
+        from neo4j import exceptions  # noqa: PLC0415
+
         limit = time.monotonic() + _CONNECT_LIMIT_S
         with translated(self._uri):
             while True:
@@ -192,8 +199,10 @@ class Database:
         return str(self.settings.uri)
 
     def _run(self, query: str, parameters: Parameters, access: str, heard: Heard = None) -> pd.DataFrame:
+        import neo4j  # noqa: PLC0415
+
         with translated(self._uri), self.session(access, remarks=heard is not None) as session:
-            limit_s = self.limit_s if access == neo4j.READ_ACCESS else None
+            limit_s = self.limit_s if access == _READ else None
             result = session.run(neo4j.Query(query, timeout=limit_s), dict(parameters or {}))
             rows = _frame(list(result.keys()), result.values())
             if heard is None:
@@ -203,7 +212,7 @@ class Database:
         return rows
 
 
-def _let_hear(summary: neo4j.ResultSummary, heard: Heard) -> None:
+def _let_hear(summary: "neo4j.ResultSummary", heard: Heard) -> None:
     if heard is None:
         return
     with warnings.catch_warnings():
@@ -242,7 +251,10 @@ def connect(settings: ConnectionSettings) -> Database:
     return Database(driver, settings)
 
 
-def _driver(settings: ConnectionSettings) -> neo4j.Driver:
+def _driver(settings: ConnectionSettings) -> "neo4j.Driver":
+    import neo4j  # noqa: PLC0415
+    from neo4j import exceptions  # noqa: PLC0415
+
     try:
         return neo4j.GraphDatabase.driver(
             str(settings.uri),
@@ -262,6 +274,8 @@ def _driver(settings: ConnectionSettings) -> neo4j.Driver:
 
 def answers(settings: ConnectionSettings) -> bool:
     """Tell whether the server takes queries yet; a refused login is raised as StoreError."""
+    from neo4j import exceptions  # noqa: PLC0415
+
     try:
         connect(settings).close()
     except StoreError as error:
@@ -273,6 +287,8 @@ def answers(settings: ConnectionSettings) -> bool:
 
 def why_closed(settings: ConnectionSettings) -> str:
     """Return what the server says of a database that it failed to open; "" if it may still open it."""
+    from neo4j import exceptions  # noqa: PLC0415
+
     query = "SHOW DATABASE $name YIELD statusMessage"
     try:
         with _driver(settings) as driver, driver.session(database="system") as session:

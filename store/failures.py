@@ -2,14 +2,15 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-
-from neo4j import exceptions
+from typing import TYPE_CHECKING
 
 from tracegraph.base.errors import InputError, StoreError
 
+if TYPE_CHECKING:  # the driver is imported when it is used: a command may read traces before
+    from neo4j import exceptions
+
 _WRITE_REFUSED = ("Neo.ClientError.Statement.AccessMode", "Neo.ClientError.General.ReadOnly")
 _USERS_FAULT = ("Neo.ClientError.Statement.", "Neo.ClientError.Procedure.", "Neo.ClientError.Schema.")
-_CUT = (exceptions.ServiceUnavailable, exceptions.SessionExpired, OSError)
 _NO_MEMORY = (
     "Neo.TransientError.General.MemoryPoolOutOfMemoryError",
     "Neo.TransientError.General.TransactionOutOfMemoryError",
@@ -29,11 +30,13 @@ def translated(uri: str) -> Iterator[None]:
     StoreError
         The server cannot be reached, refuses the login or failed.
     """
+    from neo4j import exceptions  # noqa: PLC0415
+
     try:
         yield
     except exceptions.Neo4jError as error:
         raise _server_error(error, uri) from error
-    except _CUT as error:
+    except _cut() as error:
         raise StoreError(
             f"the Neo4j server at {uri} cannot be reached: {_line(error)}",
             "check that it runs and the address, or leave --uri out to use the managed server",
@@ -48,10 +51,18 @@ def translated(uri: str) -> Iterator[None]:
 
 def is_cut(error: StoreError) -> bool:
     """Tell whether an error of `translated` means that the server was not there or went away."""
-    return isinstance(error.__cause__, _CUT)
+    return isinstance(error.__cause__, _cut())
 
 
-def _server_error(error: exceptions.Neo4jError, uri: str) -> InputError | StoreError:
+def _cut() -> tuple[type[Exception], ...]:
+    from neo4j import exceptions  # noqa: PLC0415
+
+    return exceptions.ServiceUnavailable, exceptions.SessionExpired, OSError
+
+
+def _server_error(error: "exceptions.Neo4jError", uri: str) -> InputError | StoreError:
+    from neo4j import exceptions  # noqa: PLC0415
+
     code, message = error.code or "", error.message or str(error)
     if isinstance(error, exceptions.AuthError):
         return StoreError(

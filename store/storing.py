@@ -79,6 +79,7 @@ def store_and_open(
             _refuse_other_content(tables.run, _contents(workspace.manifest(tables.run) or {}), manifest)
             tables, manifest = with_job_kept(workspace, tables, manifest)
             if settings.uri is not None:
+                tables.begin_late()
                 database = stack.enter_context(open_database(workspace, settings))
                 _refuse_other_content(tables.run, contents(database, tables.run), manifest)
                 load_hidden(database, tables, progress)
@@ -155,6 +156,7 @@ def _add(
     workspace: Workspace, tables: GraphTables, manifest: _Manifest, progress: Progress, load: Load | None
 ) -> Iterator[Database]:
     """Add the run to the managed database, made if there is none, and open the one that serves afterwards."""
+    tables.begin_late()
     # A rebuild restarts the server, which a command should not choose by itself while others use it.
     wanted = "bolt" if load is None and is_used_beside(workspace) else load
     with ExitStack() as stack:

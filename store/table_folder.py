@@ -3,7 +3,9 @@
 import os
 import shutil
 from collections.abc import Iterator, Mapping, MutableMapping, Sequence
+from concurrent.futures import Future
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
@@ -11,6 +13,7 @@ import pyarrow.parquet as pq
 
 from tracegraph.base.errors import StoreError
 from tracegraph.base.malloc_settings import give_back_memory
+from tracegraph.base.parallel import beside
 
 
 class TableFolder(MutableMapping[str, pa.Table]):
@@ -26,6 +29,8 @@ class TableFolder(MutableMapping[str, pa.Table]):
         self._folder, self._kind = folder, kind
         self._names = dict.fromkeys(names)
         self._changed: dict[str, pa.Table] = {}
+        self._is_beside = False
+        self._writing: Future[None] | None = None
 
     def __getitem__(self, name: str) -> pa.Table:
         if name not in self._names:
@@ -36,11 +41,37 @@ class TableFolder(MutableMapping[str, pa.Table]):
             return pq.read_table(self.file(name))
 
     def __setitem__(self, name: str, table: pa.Table) -> None:
+        self._wait()  # at most one table is held in memory for it
+        write = partial(self._write, name, table)
+        if self._is_beside:
+            self._writing = beside(write)
+        else:
+            write()
+        self._names[name] = None
+        self._changed.pop(name, None)
+
+    @contextmanager
+    def written_beside(self) -> Iterator[None]:
+        """Write tables that are set in the block beside what the caller does; at its end all are written."""
+        self._is_beside = True
+        try:
+            yield
+        finally:
+            self._is_beside = False
+            self._wait()
+
+    def _wait(self) -> None:
+        """Wait for the table that is being written."""
+        writing, self._writing = self._writing, None
+        if writing is not None:
+            writing.result()
+
+    def _write(self, name: str, table: pa.Table) -> None:
         numbers = [entry.name for entry in table.schema if pa.types.is_integer(entry.type)]
         try:
             pq.write_table(
                 table,
-                self.file(name),
+                self._path(name),
                 compression="zstd",
                 # Whole numbers seldom repeat, but are near to those before: as differences they are written
                 # and read in half of the time.
@@ -50,11 +81,9 @@ class TableFolder(MutableMapping[str, pa.Table]):
             )
         except OSError as error:
             raise StoreError(
-                f"cannot write {self.file(name)}: {error.strerror or error}",
+                f"cannot write {self._path(name)}: {error.strerror or error}",
                 "check the rights and the free space there",
             ) from error
-        self._names[name] = None
-        self._changed.pop(name, None)
         give_back_memory()
 
     def __delitem__(self, name: str) -> None:
@@ -71,7 +100,11 @@ class TableFolder(MutableMapping[str, pa.Table]):
         return name in self._names  # the inherited one reads the table
 
     def file(self, name: str) -> Path:
-        """Return the path of a table."""
+        """Return the path of a table, which is written."""
+        self._wait()
+        return self._path(name)
+
+    def _path(self, name: str) -> Path:
         return self._folder / f"{self._kind}.{name}.parquet"
 
     def count(self, name: str) -> int:

@@ -2,14 +2,15 @@
 
 import json
 from collections import Counter
-from collections.abc import Mapping, MutableMapping, Sequence
-from concurrent.futures import Future
+from collections.abc import Iterator, Mapping, MutableMapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tracegraph.base.parallel import Later
 from tracegraph.store.schema import properties, schema
 from tracegraph.store.table_folder import TableFolder, select_known
 
@@ -38,14 +39,28 @@ class GraphTables:
         By query: rows about the whole run of which there are too many to ask the database for; kept with the
         tables, but not part of the graph.
     late
-        Properties of the Run node that are still being computed, for `completed`.
+        Properties of the Run node that are computed beside something else, for `completed`.
     """
 
     run: str
     nodes: MutableMapping[str, pa.Table]
     relationships: MutableMapping[str, pa.Table]
     rows: MutableMapping[str, pa.Table] = field(default_factory=dict)
-    late: "Future[Mapping[str, str]] | None" = None
+    late: Later[Mapping[str, str]] | None = None
+
+    def begin_late(self) -> None:
+        """Begin to compute the late properties of the Run node, beside what the caller does."""
+        if self.late is not None:
+            self.late.begin()
+
+    @contextmanager
+    def written_beside(self) -> Iterator[None]:
+        """Write tables that are set in the block beside what makes the next ones, where they go to files."""
+        with ExitStack() as stack:
+            for tables in (self.nodes, self.relationships, self.rows):
+                if isinstance(tables, TableFolder):
+                    stack.enter_context(tables.written_beside())
+            yield
 
     def completed(self) -> "GraphTables":
         """Wait for the late properties of the Run node and return the graph with them."""

@@ -80,7 +80,10 @@ def _check_repeated(events: pa.Table, integrity: Integrity) -> None:
     mixed = start.view(np.uint64) * np.uint64(31) + end.view(np.uint64) * np.uint64(1_000_003)
     for column, factor in zip(columns, _HASH, strict=True):
         mixed = mixed + column.astype(np.uint64) * factor
-    order = np.argsort(mixed, kind="stable")
+    in_order = np.sort(mixed)
+    again = in_order[1:][in_order[1:] == in_order[:-1]]
+    maybe = np.flatnonzero(np.isin(mixed, again)) if len(again) else np.empty(0, dtype=np.int64)
+    order = maybe[np.argsort(mixed[maybe], kind="stable")]
     first, second = order[:-1], order[1:]
     alike = (mixed[first] == mixed[second]) & (end[first] > start[first])
     for column in (start, end, *columns):

@@ -1,12 +1,14 @@
 """One rank, read and understood by itself: what it brings to the graph of its job."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import get_origin, get_type_hints
 
 import numpy as np
 import pyarrow as pa
 
+from tracegraph.base.parallel import beside
 from tracegraph.ingest.arrays import Ints
 from tracegraph.ingest.causal.events.event_arrays import read_events
 from tracegraph.ingest.causal.events.step_marks import refuse_unmarked
@@ -84,13 +86,28 @@ def build_checked(
     InputError
         The step marker of `options` names no annotation. One rank of a job may have none.
     """
+    model = build_unchecked(trace, integrity, options, of_job=of_job)
+    with checked(model, integrity, replayed=replayed):
+        return model
+
+
+def build_unchecked(
+    trace: TraceFile, integrity: Integrity, options: IngestOptions = DEFAULT_OPTIONS, *, of_job: bool = False
+) -> RankModel:
+    """As `build_checked`, of which the block of `checked` does the rest."""
     events, lanes = read_events(trace, options.step_marker)
     if not of_job:
         refuse_unmarked([events], options.step_marker)
-    model = build_model(events, lanes, integrity, options.policy, read_stated(trace, lanes))
-    check_model(model, replayed=replayed)
+    return build_model(events, lanes, integrity, options.policy, read_stated(trace, lanes))
+
+
+@contextmanager
+def checked(model: RankModel, integrity: Integrity, *, replayed: bool = True) -> Iterator[None]:
+    """Check the invariants of a model beside the block, and add to `integrity` what is odd about it."""
+    checking = beside(lambda: check_model(model, replayed=replayed))
     diagnose(model, integrity)
-    return model
+    yield
+    checking.result()
 
 
 def read_all_parts(

@@ -12,10 +12,10 @@ from threading import Lock
 from tracegraph.base.errors import InputError
 from tracegraph.base.machine import cores, free_memory_bytes
 from tracegraph.base.parallel import run_all
+from tracegraph.base.pipe_objects import receive, send
 from tracegraph.base.progress import Progress, silent
 from tracegraph.ingest.limits import MEMORY_OF_A_BYTE
 from tracegraph.ingest.options import DEFAULT_OPTIONS, IngestOptions
-from tracegraph.ingest.ranks.pipe_objects import receive, send
 from tracegraph.ingest.ranks.rank_part import Part
 from tracegraph.ingest.ranks.worker import AnyTask, Outcome, Result, Task
 from tracegraph.ingest.sources.source import Source

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from queue import SimpleQueue
 from typing import BinaryIO, Protocol, TypeVar
 
+from tracegraph.base.copies import leave_cores
 from tracegraph.base.malloc_settings import give_back_memory, reuse_dropped_columns
+from tracegraph.base.pipe_objects import receive, send
 from tracegraph.ingest.options import IngestOptions
-from tracegraph.ingest.ranks.pipe_objects import receive, send
 from tracegraph.ingest.ranks.rank_part import Part, read_all_parts
 from tracegraph.ingest.sources.source import Source
 
@@ -61,6 +62,7 @@ def main() -> None:
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a library prints must not mix with the answers
     reuse_dropped_columns()
+    leave_cores()
     tasks: SimpleQueue[Task] = SimpleQueue()
     threading.Thread(target=_listen, args=(sys.stdin.buffer, tasks), daemon=True).start()
     while True:

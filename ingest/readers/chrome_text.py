@@ -1,6 +1,6 @@
 """Traces as text in the Chrome trace event format: a JSON list of entries, and the text around it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,7 +27,7 @@ class ChromeDocument:
 
     path: Path
     head: bytes
-    batches: Iterator[Batch]
+    batches: Iterable[Batch]
     tail: bytes
 
 

@@ -1,7 +1,8 @@
 """Columns that grow batch by batch."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -40,6 +41,16 @@ class GrowingTexts:
             part[rows] = self._encoded(values)
         self._parts.append(part)
 
+    def last_among(self, chosen: Callable[[Any], bool]) -> Ints:
+        """Find the rows of the last part whose values are chosen."""
+        flags = np.array([chosen(value) for value in self._codes], dtype=bool)
+        return np.flatnonzero(flags[self._parts[-1]])
+
+    def append(self, other: "GrowingTexts") -> None:
+        """Append the rows of another column."""
+        codes = self._encoded(list(other._codes))
+        self._parts += [codes[part] for part in other._parts]
+
     def _encoded(self, values: Sequence[object]) -> npt.NDArray[np.int32]:
         return np.fromiter(map(self._codes.__getitem__, values), np.int32, len(values))
 
@@ -73,6 +84,11 @@ class GrowingNumbers:
         known = array.is_valid().to_numpy(zero_copy_only=False)
         self._rows.append(rows[known])
         self._values.append(array.drop_null().to_numpy())
+
+    def append(self, other: "GrowingNumbers", first: int) -> None:
+        """Set the values of another column, whose rows are counted from `first`."""
+        self._rows += [rows + first for rows in other._rows]
+        self._values += other._values
 
     def dense(self, length: int) -> tuple[Ints, Flags]:
         """Return the values (0 for rows without one), and flag the rows that have one."""

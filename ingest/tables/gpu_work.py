@@ -48,20 +48,23 @@ def gpu_work_columns(stated: pa.Table, events: Events, launches: Launches) -> Ma
     queue_at_launch, queue_at_start = _queue_lengths(events, launches, work)
     at_start, at_end = _bandwidths(stated, events, kinds)
     columns = {
-        "busy_ns": _uncovered(events, [work]),
-        "type_busy_ns": _uncovered(events, of_type.values()),
-        **{f"busy_without_{name}_ns": _uncovered(events, [work[~own]]) for name, own in is_type.items()},
-        "exposed_ns": _exposed(events, of_type),
-        "idle_ns": _idle_before(events, work, events.rank),
-        "stream_idle_ns": _idle_before(events, work, events.lane),
-        "queue_at_launch": queue_at_launch,
-        "queue_at_start": queue_at_start,
-        "bandwidth_at_start": at_start,
-        "bandwidth_at_end": at_end,
+        "busy_ns": nullable(_uncovered(events, [work])),
+        "type_busy_ns": nullable(_uncovered(events, of_type.values())),
+        **{
+            f"busy_without_{name}_ns": nullable(_uncovered(events, [work[~own]]))
+            for name, own in is_type.items()
+        },
+        "exposed_ns": nullable(_exposed(events, of_type)),
+        "idle_ns": nullable(_idle_before(events, work, events.rank)),
+        "stream_idle_ns": nullable(_idle_before(events, work, events.lane)),
+        "queue_at_launch": nullable(queue_at_launch),
+        "queue_at_start": nullable(queue_at_start),
+        "bandwidth_at_start": nullable(at_start),
+        "bandwidth_at_end": nullable(at_end),
     }
     known = types.masked(events.is_gpu)
     texts = {"kernel_type": known.arrow(), "copy_kind": kinds.arrow()}
-    return {**{name: nullable(values) for name, values in columns.items()}, **texts}
+    return {**columns, **texts}
 
 
 def _copy_kinds(stated: pa.Table, events: Events) -> TextColumn:

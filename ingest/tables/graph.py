@@ -108,6 +108,19 @@ def build_tables(
         What else is known of the work of events.
     """
     graph = GraphTables(name, {}, {}) if folder is None else new_graph(name, folder)
+    with graph.written_beside():
+        _add_tables(graph, files, stated, allocations, model, measures)
+    return graph
+
+
+def _add_tables(
+    graph: GraphTables,
+    files: Sequence[FileFacts],
+    stated: pa.Table,
+    allocations: Allocations,
+    model: Solution,
+    measures: Measures | None,
+) -> None:
     graph.rows["critical_path"] = path_table(model)
     ids = _Ids()
     run_id, trace_ids = ids.take(len(_RUN_ID)), ids.take(len(files))
@@ -123,7 +136,7 @@ def build_tables(
     chain_ids = ids.take(len(chain_first))
     frames = find_frames(model)
     frame_ids = ids.take(len(frames))
-    common = {"run": name}
+    common = {"run": graph.run}
     graph.nodes["Trace"] = graph_nodes.trace_nodes(files, trace_ids, common)
     graph.nodes["Lane"] = graph_nodes.lane_nodes(model, lane_ids, common)
     graph.nodes["Step"] = graph_nodes.step_nodes(model, step_ids, common)
@@ -156,7 +169,6 @@ def build_tables(
             read = ids.take(counters)
             graph.nodes["Counter"] = counter_nodes(model, measures.counters, read, common)
             graph.relationships["MEASURED"] = measured(measures.counters, event_ids, read)
-    return graph
 
 
 def add_run(graph: GraphTables, model: Solution, facts: RunFacts) -> None:

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from tracegraph.base.parallel import beside, run_all
+from tracegraph.base.parallel import Later, beside, run_all
 
 FOREVER = """
 import threading
@@ -31,6 +31,16 @@ def test_work_beside_goes_on_meanwhile() -> None:
     assert not future.done()
     told.set()
     assert future.result(10) == "done"
+
+
+def test_a_later_job_begins_once_it_is_told_to_or_asked_for() -> None:
+    begun: list[int] = []
+    told, asked = Later(lambda: begun.append(1)), Later(lambda: begun.append(2))
+    assert not begun
+    assert told.begin() is told.begin()
+    told.result()
+    asked.result()
+    assert begun == [1, 2]
 
 
 def test_an_error_beside_reaches_who_asks() -> None:

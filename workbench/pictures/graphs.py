@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import pandas as pd
-from neo4j.graph import Node, Path, Relationship
 
 from tracegraph.base.errors import InputError
 from tracegraph.workbench.pictures.dot import PALE, dot_label, new_graph
@@ -16,6 +16,9 @@ from tracegraph.workbench.pictures.palette import (
     tint,
 )
 from tracegraph.workbench.text.text import format_ns, format_share, plural
+
+if TYPE_CHECKING:  # the driver is imported when it is used: a command may read traces before
+    from neo4j.graph import Node, Relationship
 
 _MOST_NODES = 300
 """How many nodes a picture may have; a larger one is refused."""
@@ -32,8 +35,8 @@ _MOST_PROPERTIES = 4
 class Entities:
     """The nodes and relationships of a Cypher result, each once, by element id."""
 
-    nodes: Mapping[str, Node]
-    relationships: Mapping[str, Relationship]
+    nodes: "Mapping[str, Node]"
+    relationships: "Mapping[str, Relationship]"
 
 
 def causes_picture(title: str, edges: pd.DataFrame, lanes: pd.DataFrame, origin_ns: int) -> str:
@@ -128,6 +131,8 @@ def result_picture(title: str, frame: pd.DataFrame) -> str:
 
 def entities(frame: pd.DataFrame) -> Entities:
     """Return the nodes and relationships in the cells, those inside paths, lists and maps included."""
+    from neo4j.graph import Node  # noqa: PLC0415
+
     nodes: dict[str, Node] = {}
     relationships: dict[str, Relationship] = {}
     for name in frame.columns:
@@ -144,7 +149,9 @@ def entities(frame: pd.DataFrame) -> Entities:
     return Entities(nodes, relationships)
 
 
-def _flat(values: Iterable[object]) -> Iterator[Node | Relationship]:
+def _flat(values: Iterable[object]) -> "Iterator[Node | Relationship]":
+    from neo4j.graph import Node, Path, Relationship  # noqa: PLC0415
+
     for value in values:
         match value:
             case Node() | Relationship():
@@ -158,7 +165,7 @@ def _flat(values: Iterable[object]) -> Iterator[Node | Relationship]:
                 yield from _flat(value)
 
 
-def _node_label(node: Node) -> str:
+def _node_label(node: "Node") -> str:
     lines = [f":{':'.join(sorted(node.labels))}"] if node.labels else []
     for key in [key for key in _SHOWN if node.get(key) is not None][:_MOST_PROPERTIES]:
         value = node[key]

@@ -3,11 +3,14 @@
 import json
 import math
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import pandas as pd
-from neo4j.graph import Node, Path, Relationship
 
 from tracegraph.queries.module import python_value
+
+if TYPE_CHECKING:  # the driver is imported when it is used: a command may read traces before
+    from neo4j.graph import Node, Path, Relationship
 
 _TO_THE_MINUTE = len("2026-01-01T00:00")
 
@@ -32,6 +35,8 @@ def plain(value: object) -> object:
 
 
 def _plain_nested(value: object) -> object:
+    from neo4j.graph import Node, Path, Relationship  # noqa: PLC0415
+
     match value:
         case Node():
             return {"labels": sorted(value.labels), "properties": _plain_items(value)}
@@ -51,6 +56,8 @@ def as_text(value: object) -> str:
 
     The nodes and relationships of a path show their name only, so that it stays readable.
     """
+    from neo4j.graph import Node, Path, Relationship  # noqa: PLC0415
+
     match value:
         case str():
             return value
@@ -69,7 +76,7 @@ def as_data_text(value: object) -> str:
     return "" if simple is None else simple if isinstance(simple, str) else json.dumps(simple)
 
 
-def _path_text(path: Path) -> str:
+def _path_text(path: "Path") -> str:
     parts = [_step_text(path.start_node)]
     for hop, before, after in zip(path.relationships, path.nodes[:-1], path.nodes[1:], strict=True):
         arrow = ("-", "->") if hop.start_node == before else ("<-", "-")
@@ -77,7 +84,7 @@ def _path_text(path: Path) -> str:
     return "".join(parts)
 
 
-def _step_text(node: Node | None) -> str:
+def _step_text(node: "Node | None") -> str:
     if node is None:
         return "()"
     name = node.get("name")
@@ -86,11 +93,11 @@ def _step_text(node: Node | None) -> str:
     )
 
 
-def _labels(node: Node) -> str:
+def _labels(node: "Node") -> str:
     return "".join(f":{label}" for label in sorted(node.labels))
 
 
-def _properties(entity: Node | Relationship) -> str:
+def _properties(entity: "Node | Relationship") -> str:
     items = (
         f"{key}: {json.dumps(plain(value), ensure_ascii=False)}" for key, value in sorted(entity.items())
     )
@@ -98,7 +105,7 @@ def _properties(entity: Node | Relationship) -> str:
     return f" {{{text}}}" if text else ""
 
 
-def _plain_items(items: Mapping[str, object] | Node | Relationship) -> dict[str, object]:
+def _plain_items(items: "Mapping[str, object] | Node | Relationship") -> dict[str, object]:
     return {str(key): plain(value) for key, value in sorted(items.items())}
 
 

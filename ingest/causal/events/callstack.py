@@ -8,6 +8,8 @@ from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.causal.events.events import Events
 from tracegraph.ingest.causal.events.lane_times import Keys
 
+_NEVER = np.iinfo(np.int64).max
+
 
 @dataclass(frozen=True)
 class CallStack:
@@ -102,7 +104,7 @@ def nest(events: Events) -> CallStack:
     within = outlives & (np.append(closes, 0)[inside] > opens)
     outlived = order[inside[within]], order[within]
     if outlives.any():
-        closes, overrunning = _cut_outlived(opens, closes, np.isin(lane, lane[outlives]))
+        closes, overrunning = _cut_outlived(opens, closes)
         openings = _Openings(opens, closes)
         inside = openings.innermost(np.arange(len(order)), opens)
     parent = np.full(len(events), -1, dtype=np.int64)
@@ -131,26 +133,33 @@ def _distinct(keys: Ints) -> Ints:
     return distinct
 
 
-def _cut_outlived(opens: Ints, closes: Ints, chosen: Flags) -> tuple[Ints, Ints]:
+def _cut_outlived(opens: Ints, closes: Ints) -> tuple[Ints, Ints]:
     """Close each event where another opens in it that closes later; also find the places of the latter.
 
-    An event that ends before a younger one is never the innermost again. This is a Python loop over the
-    `chosen` events, so it is given only the lanes on which some event outlives another.
+    An event that ends before a younger one is never the innermost again.
     """
-    places = np.flatnonzero(chosen)
+    spanning = np.flatnonzero(opens[1:] < closes[:-1])  # nothing opens in the others
+    longer = _next_longer(closes, spanning)
+    cut = np.append(opens, _NEVER)[longer] < closes[spanning]
     closes = closes.copy()
-    cut, cut_at, overrunning = [], [], []
-    stack: list[tuple[int, int]] = []
-    rows = zip(places.tolist(), opens[places].tolist(), closes[places].tolist(), strict=True)
-    for place, start, end in rows:
-        while stack and stack[-1][0] <= start:
-            stack.pop()
-        if stack and stack[-1][0] < end:
-            overrunning.append(place)
-            while stack and stack[-1][0] < end:
-                cut.append(stack.pop()[1])
-                cut_at.append(start)
-        if end > start:
-            stack.append((end, place))
-    closes[cut] = cut_at
-    return closes, np.array(overrunning, dtype=np.int64)
+    closes[spanning[cut]] = opens[longer[cut]]
+    return closes, np.unique(longer[cut])
+
+
+def _next_longer(closes: Ints, places: Ints) -> Ints:
+    """Find for each of the places the next one that closes later; the number of all where there is none."""
+    size = 1 << len(closes).bit_length()
+    latest = [np.append(closes, np.full(size - len(closes), _NEVER))]  # in blocks of 1, 2, 4 … places
+    while len(latest[-1]) > 1:
+        latest.append(np.maximum(latest[-1][::2], latest[-1][1::2]))
+    found, ends = places + 1, closes[places]
+    height = np.full(len(places), -1)  # of the block in which it is, once that is known
+    for power, closing in enumerate(latest):
+        tried = (height < 0) & (found >> power & 1 > 0)
+        inside = tried & (closing[found >> power] > ends)
+        height[inside] = power
+        found += (tried & ~inside).astype(np.int64) << power
+    for power in range(len(latest) - 1, -1, -1):
+        passed = (height > power) & (latest[power][found >> power] <= ends)
+        found += passed.astype(np.int64) << power
+    return found

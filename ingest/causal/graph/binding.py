@@ -94,6 +94,12 @@ def bind(
     joints
         The candidates between ranks, which are between segments already.
     """
+    # Without a name of their own here, columns are dropped as soon as there are better ones.
+    found, edge, margin = choose(segments, _candidates(segments, edges, window, joints))
+    return found, Binding(edge, margin, number_chains(segments, found, edge))
+
+
+def _candidates(segments: Segments, edges: Edges, window: Window, joints: Candidates | None) -> Candidates:
     cause, effect, edges = _resolve(edges, segments, window)
     reached = effect if joints is None else np.append(effect, joints.effect)
     inner_cause, inner_effect, inner_code = _inner_edges(segments, reached)
@@ -106,8 +112,7 @@ def bind(
         confidence=np.concatenate([edges.confidence, np.where(is_order, 1.0, 0.5)]),
         arrival=np.concatenate([edges.arrival, segments.completion[inner_cause]]),
     )
-    found, edge, margin = choose(segments, candidates if joints is None else join_rows([candidates, joints]))
-    return found, Binding(edge, margin, number_chains(segments, found, edge))
+    return candidates if joints is None else join_rows([candidates, joints])
 
 
 def number_chains(segments: Segments, dependencies: Dependencies, edge: Ints) -> Ints:

@@ -68,7 +68,8 @@ def choose(segments: Segments, candidates: Candidates) -> tuple[Dependencies, In
         All dependencies; for each segment the position of its binding one, -1 for none; and its margin to the
         second-best in ns, `NONE` with one cause or none.
     """
-    candidates = _possible(segments, _distinct(candidates))
+    candidates = _distinct(candidates)
+    candidates = _possible(segments, candidates)
     cause, effect = candidates.cause, candidates.effect
     gap = segments.start[effect] - segments.completion[cause]
     arrival = np.maximum(candidates.arrival, segments.completion[cause])

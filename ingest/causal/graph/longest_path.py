@@ -74,7 +74,8 @@ class Replay:
         self._fixed = fixed
         count = len(segments)
         # In a replay others may hold the GIL, so its recorded holder holds nobody up.
-        found = select_rows(found, found.mechanism != CODE[GIL_HOLDER])
+        holds = found.mechanism == CODE[GIL_HOLDER]
+        found = select_rows(found, ~holds) if holds.any() else found
         along = follows_in_lane(segments, found)
         self._runs = Runs(count, found.effect[along], found.lag[along])
         self._run, self._firsts = self._runs.of_segment, self._runs.firsts

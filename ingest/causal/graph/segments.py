@@ -113,9 +113,24 @@ def build_segments(
     cuts
         Lanes, and times in ns: where steps and phases begin and end.
     """
+    recorded = _recorded(events, lanes)
+    threads = _cut_threads(events, stack, lanes, window, edges, waits, recorded, cuts)
+    return _with_streams(events, edges, window, recorded[0], threads)
+
+
+def _cut_threads(
+    events: Events,
+    stack: CallStack,
+    lanes: Lanes,
+    window: Window,
+    edges: Edges,
+    waits: Waits,
+    recorded: tuple[Ints, Ints],
+    cuts: tuple[Ints, Ints],
+) -> list[Ints]:
+    """Cut the threads: lane, start, end, event, kind and gap's name of each segment."""
     keys = Keys(window.start, window.end, len(lanes.frame))
     lane, start, end, event = _tile_threads(stack, lanes, window)
-    recorded = _recorded(events, lanes)
     threads = np.flatnonzero(lanes.is_thread)
     ports = [
         *((threads, bound[threads]) for bound in recorded),
@@ -145,10 +160,10 @@ def build_segments(
     _mark_waits(events, waits, keys, bounds, seg_event, kind, gap_name)
     passed = _passed_by(edges, keys, np.flatnonzero(kind == WAIT), bounds, keys.of(seg_lane, seg_end))
     columns = (seg_lane, seg_start, seg_end, seg_event, kind, gap_name)
-    lane, start, end, event, kind, gap_name = (np.insert(own, passed, own[passed]) for own in columns)
+    found = [np.insert(own, passed, own[passed]) for own in columns]
     moment = passed + np.arange(len(passed))
-    end[moment] = start[moment]
-    return _with_streams(events, edges, window, recorded[0], (lane, start, end, event, kind, gap_name))
+    found[2][moment] = found[1][moment]
+    return found
 
 
 def _passed_by(edges: Edges, keys: Keys, waits: Ints, start: Ints, end: Ints) -> Ints:
@@ -214,9 +229,11 @@ def _with_streams(
     edges: Edges,
     window: Window,
     recorded: Ints,
-    threads: tuple[Ints, Ints, Ints, Ints, Ints, Ints],
+    threads: list[Ints],
 ) -> Segments:
     """Add one segment for each GPU activity until it is complete, and the roots, and sort all.
+
+    `threads` is used up: its columns are dropped one after the other.
 
     A root lasts until the recording of its rank begins (`recorded`, by lane): it is empty for the rank whose
     recording begins first.
@@ -234,18 +251,20 @@ def _with_streams(
     at_start = nothing + window.start
     begins = np.maximum(recorded[roots], window.start)
     late = np.where(begins > window.start, GAP_CODE[OUTSIDE_RECORDING], 0)
+    on_thread = np.arange(len(threads[0]) + len(roots) + len(gpu)) < len(threads[0])
     columns = [
-        np.concatenate([mine, root, work])
-        for mine, root, work in zip(
-            threads,
-            (roots, at_start, begins, nothing - 1, nothing + GAP, late),
-            (events.lane[gpu], events.start[gpu], end[gpu], gpu, gpu * 0 + WORK, gpu * 0),
-            strict=True,
+        np.concatenate([threads.pop(0), root, work])
+        for root, work in (
+            (roots, events.lane[gpu]),
+            (at_start, events.start[gpu]),
+            (begins, end[gpu]),
+            (nothing - 1, gpu),
+            (nothing + GAP, gpu * 0 + WORK),
+            (late, gpu * 0),
         )
     ]
-    on_thread = np.arange(len(columns[0])) < len(threads[0])
     order = np.lexsort((columns[3], columns[2], columns[1], columns[0]))
-    lane, start, end, event, kind, gap_name = (column[order] for column in columns)
+    lane, start, end, event, kind, gap_name = (columns.pop(0)[order] for _ in range(len(columns)))
     activity = np.full(len(events), -1, dtype=np.int64)
     is_activity = (event >= 0) & ~on_thread[order]
     activity[event[is_activity]] = np.flatnonzero(is_activity)

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 
+from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.causal.events.events import is_passive
 from tracegraph.ingest.causal.rules.context import Context
 from tracegraph.ingest.causal.rules.edges import Waits
@@ -26,16 +27,19 @@ def find_silences(context: Context) -> pd.DataFrame:
     """
     stack, passive = context.stack, np.append(is_passive(context.events), True)
     lanes, begins = np.unique(stack.piece_lane, return_index=True)
-    columns = {
-        "lane": np.append(stack.piece_lane, lanes),
-        "event": np.append(stack.piece_event, np.full(len(lanes), -1)),
-        "start": np.append(stack.piece_start, np.full(len(lanes), context.recording_start)),
-        "end": np.append(stack.piece_end, stack.piece_start[begins]),
-    }
-    frame = pd.DataFrame({**columns, "queued": columns["start"]})
-    long = columns["end"] - columns["start"] >= SHORTEST_SILENCE_NS
-    silences: pd.DataFrame = frame[long & passive[columns["event"]]].reset_index(drop=True)
-    return silences
+    outer = np.full(len(lanes), -1), np.full(len(lanes), context.recording_start), stack.piece_start[begins]
+    chosen = _long_and_passive(stack.piece_event, stack.piece_start, stack.piece_end, passive)
+    also = _long_and_passive(*outer, passive)
+    event, start, end = (
+        np.append(column[chosen], one[also])
+        for column, one in zip((stack.piece_event, stack.piece_start, stack.piece_end), outer, strict=True)
+    )
+    columns = (np.append(stack.piece_lane[chosen], lanes[also]), event, start, end, start)
+    return pd.DataFrame(dict(zip(SILENCE_COLUMNS, columns, strict=True)))
+
+
+def _long_and_passive(event: Ints, start: Ints, end: Ints, passive: Flags) -> Ints:
+    return np.flatnonzero((end - start >= SHORTEST_SILENCE_NS) & passive[event])
 
 
 def find_opaque(context: Context, known: Waits, shortest_ns: int = SHORTEST_SILENCE_NS) -> pd.DataFrame:

@@ -1,6 +1,6 @@
 """A document of Kineto's: batches of entries, and what is used of the text around their list."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -32,8 +32,8 @@ class Facts:
 class Document(Protocol):
     """A file as batches of event texts."""
 
-    def batches(self) -> Iterator[Batch]:
-        """Yield events in the order of the file."""
+    def batches(self) -> Iterable[Batch]:
+        """Return events in the order of the file, once; a sequence of batches can be read in any order."""
 
     def facts(self) -> Facts:
         """Return rank, devices and versions; ask after the last batch."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from operator import attrgetter
 from typing import TypeVar
 
@@ -103,15 +104,12 @@ class DurationCollector:
         self._known[name].append(times[1])
 
     def _add_arguments(self, events: Sequence[Event]) -> None:
-        categories = [event.cat for event in events]
-        distinct = set(categories)
         described: list[tuple[Ints, list[Arguments]]] = []
         for roles, numbers, has_texts in _GROUPS:
-            wanted = {category for category in distinct if has_role(category, *roles)}
-            places = [k for k, category in enumerate(categories) if category in wanted]
+            rows = self._text["category"].last_among(partial(_has_one, roles))
+            places = rows.tolist()
             arguments, odd = decode_arguments([events[k].args for k in places])
             self._odd_arguments += [self._length + places[k] for k in odd]
-            rows = np.array(places, dtype=np.int64)
             for name in numbers:
                 self._number[name].extend(rows + self._length, list(map(attrgetter(name), arguments)))
             if has_texts:
@@ -124,11 +122,26 @@ class DurationCollector:
             self._text[name].extend_sparse(len(events), groups)
 
     def _add_frames(self, events: Sequence[Event]) -> None:
-        places = [k for k, event in enumerate(events) if event.cat in _FRAMES]
-        links = decode_links([events[k].args for k in places])
-        rows = np.array(places, dtype=np.int64) + self._length
+        rows = self._text["category"].last_among(_FRAMES.__contains__)
+        links = decode_links([events[k].args for k in rows.tolist()])
+        rows += self._length
         self._frame.extend(rows, [link.frame for link in links])
         self._outer_frame.extend(rows, [link.outer_frame for link in links])
+
+    def append(self, other: "DurationCollector") -> None:
+        """Append the entries of another collector."""
+        for name, texts in self._text.items():
+            texts.append(other._text[name])
+        for name, numbers in self._number.items():
+            numbers.append(other._number[name], self._length)
+        for name, times in self._times.items():
+            times.extend(other._times[name])
+        for name, known in self._known.items():
+            known.extend(other._known[name])
+        self._odd_arguments += [self._length + row for row in other._odd_arguments]
+        self._frame.append(other._frame, self._length)
+        self._outer_frame.append(other._outer_frame, self._length)
+        self._length += other._length
 
     def finish(self) -> Durations:
         """Build the columns of all entries that were added."""
@@ -152,6 +165,10 @@ class DurationCollector:
             outer_frames=self._outer_frame.dense(self._length),
             odd_arguments=np.array(self._odd_arguments, dtype=np.int64),
         )
+
+
+def _has_one(roles: Sequence[Role], category: str | None) -> bool:
+    return has_role(category, *roles)
 
 
 def _joined(parts: list[npt.NDArray[_T]], dtype: type[_T]) -> npt.NDArray[_T]:

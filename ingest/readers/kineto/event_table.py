@@ -77,6 +77,8 @@ def build_events(durations: Durations, integrity: Integrity) -> pa.Table:
     _note_frames(durations, rows, integrity)
     start = durations.start[rows]
     end = _close_frames(durations, rows, integrity)
+    numbers = {"device": device, "stream": stream, **{name: durations.numbers[name] for name in _NUMBERS}}
+    nothing = pa.nulls(len(rows), pa.int64())  # columns in which nothing is known share their memory
     columns: dict[str, pa.Array[Any]] = {
         "source_index": pa.array(durations.position[rows]),
         "name": durations.name.filled("").take(rows).arrow(),
@@ -85,9 +87,7 @@ def build_events(durations: Durations, integrity: Integrity) -> pa.Table:
         "tid": durations.tid.filled("").take(rows).arrow(),
         "start_ns": pa.array(start),
         "end_ns": pa.array(end),
-        "device": _nullable(device, rows),
-        "stream": _nullable(stream, rows),
-        **{name: _nullable(durations.numbers[name], rows) for name in _NUMBERS},
+        **{name: _nullable(column, rows, nothing) for name, column in numbers.items()},
         **{name: texts.take(rows).arrow() for name, texts in durations.texts.items()},
     }
     return table_in(EVENT_SCHEMA, columns)
@@ -180,6 +180,6 @@ def _place_on_device(
     )
 
 
-def _nullable(column: tuple[Ints, Flags], rows: Ints) -> "pa.Array[Any]":
+def _nullable(column: tuple[Ints, Flags], rows: Ints, nothing: "pa.Array[Any]") -> "pa.Array[Any]":
     values, known = column
-    return pa.array(values[rows], mask=~known[rows])
+    return pa.array(values[rows], mask=~known[rows]) if known.any() else nothing

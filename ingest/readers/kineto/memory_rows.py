@@ -52,6 +52,17 @@ class MemoryCollector:
             column.extend(rows, list(map(attrgetter(name), arguments)))
         self._length += len(events)
 
+    def append(self, other: "MemoryCollector") -> None:
+        """Append the rows of another collector."""
+        for name, texts in self._text.items():
+            texts.append(other._text[name])
+        for name, numbers in self._number.items():
+            numbers.append(other._number[name], self._length)
+        self._positions += other._positions
+        self._times += other._times
+        self._timed += other._timed
+        self._length += other._length
+
     def finish(self, near_ns: int, integrity: Integrity) -> pa.Table:
         """Make a table in MEMORY_SCHEMA of the usable rows; `near_ns`: a time amid the recording."""
         if not self._length:

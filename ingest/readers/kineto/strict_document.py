@@ -104,12 +104,12 @@ class StrictDocument:
         self._span = span
         """Where in the text the first entry begins and the last one ends."""
 
-    def batches(self) -> Iterator[Batch]:
-        """Yield events in the order of the file; this works once."""
+    def batches(self) -> list[Batch]:
+        """Return events in the order of the file; this works once."""
         events, self._events = self._events, []
-        for start in range(0, len(events), BATCH):
-            texts = events[start : start + BATCH]
-            yield Batch(texts, range(start, start + len(texts)))
+        places = range(len(events))
+        parts = (slice(start, start + BATCH) for start in places[::BATCH])
+        return [Batch(events[part], places[part]) for part in parts]
 
     def facts(self) -> Facts:
         """Return rank, devices and versions."""

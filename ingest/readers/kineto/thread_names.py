@@ -12,6 +12,12 @@ class NameCollector:
         self.labels: dict[str, str] = {}
         """What `process_labels` say of processes, such as CPU or GPU 0."""
 
+    def append(self, other: "NameCollector") -> None:
+        """Store the names of another collector, which count before those so far."""
+        self.threads |= other.threads
+        self.processes |= other.processes
+        self.labels |= other.labels
+
     def add(self, event: Event) -> None:
         """Store the name in a metadata event, if it holds one."""
         if event.name not in ("thread_name", "process_name", "process_labels"):

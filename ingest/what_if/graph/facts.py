@@ -15,7 +15,8 @@ from tracegraph.ingest.text_columns import TextColumn, read_texts
 from tracegraph.store.tables import GraphTables
 
 _SIZES = ("elements", "bytes", "group_size")
-_COLUMNS = ("category", "shapes", *_SIZES, "work", "flops", "moved_bytes", "dtype", "kernel_type")
+FACT_COLUMNS = ("category", "shapes", *_SIZES, "work", "flops", "moved_bytes", "dtype", "kernel_type")
+"""What is used of what files state."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,7 @@ def read_facts(tables: GraphTables) -> WorkFacts:
     """Read the facts of a stored run."""
     files = tables.nodes["Trace"].to_pylist()
     devices = [(int(row["rank"]), json.loads(row["devices"])) for row in files]
-    return state_facts(tables.read_nodes("Event", _COLUMNS), stored_measures(tables).operator, devices)
+    return state_facts(tables.read_nodes("Event", FACT_COLUMNS), stored_measures(tables).operator, devices)
 
 
 def _texts(column: pa.ChunkedArray) -> TextColumn:

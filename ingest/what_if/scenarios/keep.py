@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from tracegraph.base.errors import InputError
-from tracegraph.base.parallel import beside
+from tracegraph.base.parallel import Later
 from tracegraph.ingest.array_tables import select_rows
 from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.causal.graph.dependencies import Dependencies
@@ -156,8 +156,7 @@ def scenario_tables(
     def what_next() -> Mapping[str, str]:
         return {"what_next": json.dumps(find_what_next(scenario))}
 
-    late = beside(what_next)
-    return replace(graph, late=late), manifest
+    return replace(graph, late=Later(what_next)), manifest
 
 
 def _said(tables: GraphTables, name: str) -> str | None:

@@ -79,7 +79,10 @@ def _import(home: Path, name: str, runs: Iterable[GraphTables], progress: Progre
     files = home / FOLDER
     shutil.rmtree(files, ignore_errors=True)
     try:
-        arguments = write_files(home, runs, progress)
+        graphs = list(runs)
+        arguments = write_files(home, graphs, progress)
+        for graph in graphs:
+            graph.begin_late()  # now that its files are written, which takes all cores
         # Its threads also wait for each other: a few more than cores saved a tenth with a million events.
         threads = (os.cpu_count() or 1) + 2
         command = ["database", "import", "full", name, f"--threads={threads}", *arguments]
