@@ -27,6 +27,8 @@ _NO_OBJECT, _DURATION, _SPAN, _FLOW, _MEMORY, _OTHER = range(6)
 _OF_PHASE = {**dict.fromkeys(DURATIONS, _DURATION), **dict.fromkeys(FLOWS, _FLOW)}
 _LEAST = 2
 """Batches from which on a process of its own pays."""
+_MOST = 4
+"""Processes of which more gain nothing: what they found has to come back to one."""
 
 
 class EntryCollector:
@@ -120,7 +122,7 @@ def collect_entries(path: Path, document: Document, limits: Limits) -> EntryColl
         There are more entries than the limits allow.
     """
     batches = document.batches()
-    shares = min(count_at_once(), len(batches) // _LEAST) if isinstance(batches, Sequence) else 1
+    shares = min(count_at_once(), _MOST, len(batches) // _LEAST) if isinstance(batches, Sequence) else 1
     if shares < 2 or not isinstance(batches, Sequence):
         return _collected(path, batches, limits)
 
