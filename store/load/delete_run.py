@@ -18,7 +18,7 @@ def delete_run(database: Database, name: str, progress: Progress = silent) -> No
     )
     if not hidden["runs"].sum():
         return
-    others = [kind.label for kind in schema.NODES if kind is not node_labels.RUN]
+    others = [kind.label for kind in schema.NODES if kind is not node_labels.RUN and not kind.besides]
     for done, label in enumerate(others):
         progress("removing the old run", done, len(others))
         database.write(

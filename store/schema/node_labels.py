@@ -229,11 +229,7 @@ EVENT = NodeLabel(
         *_GPU_WORK,
     ),
 )
-GPU_WORK = NodeLabel(
-    "GpuWork",
-    "A kernel, copy or memset. An event carries this label besides its own, and has a `kernel_type`.",
-    (),
-)
+GPU_WORK = NodeLabel("GpuWork", "A kernel, copy or memset; it has a `kernel_type`.", besides="Event")
 SEGMENT = NodeLabel(
     "Segment",
     "A stretch of a lane in which the innermost open event does not change; a leaf event that is never cut "
@@ -251,11 +247,7 @@ SEGMENT = NodeLabel(
         text("gap_name", "name of that gap (below)"),
     ),
 )
-PAUSE = NodeLabel(
-    "Pause",
-    "A segment that is no work, or that follows a gap. It carries this label besides its own.",
-    (),
-)
+PAUSE = NodeLabel("Pause", "A segment that is no work, or that follows a gap.", besides="Segment")
 CHAIN = NodeLabel(
     "Chain",
     "A maximal run of segments of one lane, each bound by the one before.",

@@ -20,11 +20,12 @@ class Property:
 
 @dataclass(frozen=True)
 class NodeLabel:
-    """A label with the properties its nodes may carry."""
+    """A label with the properties its nodes may carry; `besides`: another one of theirs, which lists them."""
 
     label: str
     description: str
-    properties: tuple[Property, ...]
+    properties: tuple[Property, ...] = ()
+    besides: str = ""
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,10 @@ def _nodes() -> Iterator[str]:
     yield "## Labels"
     for node in schema.NODES:
         yield f"\n### `:{node.label}`\n\n{node.description}\n"
-        yield from _properties(node.properties)
+        if node.besides:
+            yield f"Its nodes carry `:{node.besides}`, too, and have the properties of that label."
+        else:
+            yield from _properties(node.properties)
     yield "\nAn event carries a second label for its category ([below](#categories))."
 
 
