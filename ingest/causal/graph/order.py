@@ -4,32 +4,38 @@ import numpy as np
 
 from tracegraph.base.errors import InputError
 from tracegraph.ingest.arrays import Ints
-from tracegraph.ingest.causal.graph.dependencies import Dependencies, causal_order
+from tracegraph.ingest.causal.graph.dependencies import Dependencies, comes_before
 from tracegraph.ingest.causal.graph.segments import Segments
 
 
-def replay_order(segments: Segments, found: Dependencies) -> Ints:
-    """Order the segments, each after all that it depends on.
+def replay_order(segments: Segments, found: Dependencies, chosen: Ints | None = None) -> Ints:
+    """Order the segments, or those `chosen`, each after all that it depends on.
 
     The order by time is such an order, unless segments of no length follow each other, as in a graph that was
     changed, or dependencies were put in by hand against the order of the recording.
+
+    Parameters
+    ----------
+    chosen
+        Positions of segments, the lowest first; None for all of them.
 
     Raises
     ------
     InputError
         Segments depend on each other in a circle.
     """
-    order = causal_order(segments)
-    position = np.empty(len(segments), dtype=np.int64)
-    position[order] = np.arange(len(segments))
-    if (position[found.cause] < position[found.effect]).all():
-        return order
+    some: slice | Ints = slice(None) if chosen is None else chosen
     begun, begins = segments.start[found.cause], segments.start[found.effect]
     if (begun > begins).any():
-        return np.argsort(_depth(len(segments), found.cause, found.effect), kind="stable")
-    at_once = begun == begins
-    depth = _depth(len(segments), found.cause[at_once], found.effect[at_once])
-    return np.lexsort((segments.end, depth, segments.start))
+        order = np.argsort(_depth(len(segments), found.cause, found.effect)[some], kind="stable")
+    else:
+        at_once = np.flatnonzero(begun == begins)
+        cause, effect = found.cause[at_once], found.effect[at_once]
+        keys = [segments.end[some], segments.start[some]]
+        if not comes_before(segments, cause, effect).all():
+            keys.insert(1, _depth(len(segments), cause, effect)[some])
+        order = np.lexsort(keys)
+    return order if chosen is None else chosen[order]
 
 
 def _depth(count: int, cause: Ints, effect: Ints) -> Ints:

@@ -51,6 +51,15 @@ class Runs:
         total[1:] += np.cumsum(work[:-1])
         return total
 
+    def totals_at(self, marks: Ints, work: Ints) -> Ints:
+        """Find `totals` at some segments in order, the first of which is the first of all."""
+        if not len(marks):
+            return marks
+        done = np.cumsum(np.add.reduceat(work, marks))
+        total = self._lags[marks]
+        total[1:] += done[:-1]
+        return total
+
     def offsets(self, work: Ints) -> Ints:
         """Calculate when each segment starts after the start of its run, as if nothing else held it, ns."""
         total = self.totals(work)
