@@ -1,6 +1,6 @@
 """Shortcuts through a graph against the plain ways: anchors of entries, and what needs no choice."""
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from random import Random
 
 import numpy as np
@@ -9,6 +9,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from random_traces import graphs, lasts, rows
 
+from tracegraph.base.errors import InputError
 from tracegraph.ingest.causal.graph.anchors import Entries
 from tracegraph.ingest.causal.graph.dependencies import (
     Candidates,
@@ -19,8 +20,9 @@ from tracegraph.ingest.causal.graph.dependencies import (
     causal_order,
     choose,
 )
+from tracegraph.ingest.causal.graph.links import find_links
 from tracegraph.ingest.causal.graph.model import Model, solve
-from tracegraph.ingest.causal.graph.order import replay_order
+from tracegraph.ingest.causal.graph.order import order_of, replay_order
 from tracegraph.ingest.causal.graph.other_assumptions import _differs, _summarise, find_alternatives
 from tracegraph.ingest.causal.rules import POLICIES
 
@@ -95,13 +97,23 @@ def test_what_needs_no_choice_is_found_as_if_it_were_chosen(model: Model, random
 
 
 @settings(derandomize=True)
-@given(graphs())
-def test_chosen_segments_are_in_the_order_of_all(model: Model) -> None:
+@given(graphs(), st.integers(0, 99))
+def test_chosen_segments_are_in_the_order_of_all(model: Model, seed: int) -> None:
     segments, found = model.segments, model.dependencies
     chosen = np.unique(np.append(found.cause, found.effect))
-    whole = replay_order(segments, found)
+    whole = replay_order(segments, found.cause, found.effect)
     assert whole.tolist() == causal_order(segments).tolist()
-    assert replay_order(segments, found, chosen).tolist() == whole[np.isin(whole, chosen)].tolist()
+    links = find_links(segments, found)
+    assert order_of(chosen, segments, links).tolist() == whole[np.isin(whole, chosen)].tolist()
+    # As after a change: some follow others of no length, against the order of their positions.
+    others = np.random.default_rng(seed).permutation(len(segments))[: 2 * (len(segments) // 2)]
+    early, late = np.sort(others.reshape(-1, 2), axis=1).T
+    back = replace(links, cause=np.append(links.cause, late), effect=np.append(links.effect, early))
+    try:
+        whole = replay_order(segments, *back.ends)
+    except InputError:
+        return
+    assert order_of(chosen, segments, back).tolist() == whole[np.isin(whole, chosen)].tolist()
 
 
 @settings(derandomize=True)

@@ -48,7 +48,7 @@ class Entries:
 
     def __init__(self, run: Ints, edges: Ints, cause: Ints) -> None:
         count = len(run)
-        self._cause = cause
+        self.cause = cause
         self._entry_of = np.repeat(np.arange(count), edges)
         self._in_run = np.argsort(run, kind="stable")
         of_run = run[self._in_run]
@@ -64,7 +64,7 @@ class Entries:
         """Join the entries of a run up to each after which an edge leaves, in the order of the last ones."""
         count = len(self._in_run)
         leaves = np.zeros(count + 1, dtype=bool)
-        leaves[self._cause] = True
+        leaves[self.cause] = True
         ends = np.append(self._is_first[1:], True)[:count] | leaves[self._in_run]
         begins = np.append(True, ends[:-1])[:count]
         number = np.cumsum(begins) - 1
@@ -76,7 +76,7 @@ class Entries:
         self._order, self._begins = order, np.flatnonzero(begins)
         before = np.where(self._is_first[begins], -1, np.append(-1, place[:-1])[: len(place)])
         self._before: list[int] = before[order].tolist()
-        self._cause_group = of_entry[self._cause]
+        self._cause_group = of_entry[self.cause]
         into = of_entry[self._entry_of]
         self._by_pair = np.lexsort((self._cause_group, into))
         causes, into = self._cause_group[self._by_pair], into[self._by_pair]

@@ -11,15 +11,13 @@ from types import MappingProxyType
 
 import numpy as np
 
-from tracegraph.ingest.array_tables import select_rows
 from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.causal.events.window import Window
 from tracegraph.ingest.causal.graph.anchors import Entries
-from tracegraph.ingest.causal.graph.dependencies import Dependencies
-from tracegraph.ingest.causal.graph.order import replay_order
-from tracegraph.ingest.causal.graph.runs import Runs, follows_in_lane
+from tracegraph.ingest.causal.graph.links import Links
+from tracegraph.ingest.causal.graph.order import order_of
+from tracegraph.ingest.causal.graph.runs import Runs
 from tracegraph.ingest.causal.graph.segments import GAP, Segments
-from tracegraph.vocabulary.mechanisms import CODE, GIL_HOLDER
 
 _FAR = 1 << 62
 """Stands for a bound that does not exist yet, ns; half of the range of int64 is left for sums with it."""
@@ -66,7 +64,7 @@ class Replay:
     def __init__(
         self,
         segments: Segments,
-        found: Dependencies,
+        links: Links,
         window: Window,
         sink: int,
         fixed: Mapping[int, int] = MappingProxyType({}),
@@ -75,26 +73,18 @@ class Replay:
         self._fixed: Ints = np.array(list(fixed), dtype=np.int64)
         self._since: Ints = np.array(list(fixed.values()), dtype=np.int64)
         count = len(segments)
-        # In a replay others may hold the GIL, so its recorded holder holds nobody up.
-        holds = found.mechanism == CODE[GIL_HOLDER]
-        if holds.any():
-            found = select_rows(found, ~holds)
-        along = follows_in_lane(segments, found)
-        self._runs = Runs(count, found.effect[along], found.lag[along])
+        self._links = links
+        self._runs = Runs(count, links.follows, links.waits)
         self._run, self._firsts = self._runs.of_segment, self._runs.firsts
         self._marked: _Marks | None = None
-        across = np.flatnonzero(~along)
-        cause, effect, lag = found.cause[across], found.effect[across], found.lag[across]
         is_port = np.zeros(count, dtype=bool)
-        is_port[cause] = True
-        is_port[effect] = True
-        is_port[self._fixed] = True
-        self._ports = replay_order(segments, found, np.flatnonzero(is_port))
+        for some in (links.cause, links.effect, self._fixed):
+            is_port[some] = True
+        self._ports = order_of(np.flatnonzero(is_port), segments, links)
         self._run_of_port = self._run[self._ports]
         self._place = place = np.full(count, -1, dtype=np.int64)
         place[self._ports] = np.arange(len(self._ports))
-        self._causes = _Edges(place[effect], place[cause], lag, len(self._ports))
-        self._effects = _Edges(place[cause], place[effect], lag, len(self._ports))
+        self._causes = _Edges(place[links.effect], place[links.cause], links.lag, len(self._ports))
         is_entry = self._causes.counts > 0
         is_entry[place[self._fixed]] = True
         self._entry_ports = np.flatnonzero(is_entry)
@@ -106,18 +96,19 @@ class Replay:
         This is a backward pass: latest(s) = min over its effects e of latest(e) - work(e) - lag(s, e), or the
         window's end without effects. The gap after the last event of a thread gives way: nothing awaits it.
         """
-        segments, ports = self.segments, self._ports
+        segments, ports, links, place = self.segments, self._ports, self._links, self._place
+        effects = _Edges(place[links.cause], place[links.effect], links.lag, len(ports))
         work = np.where(self._trailing_gaps(), 0, segments.work)
         offset = self._runs.offsets(work)
         lasts = np.flatnonzero(np.append(self._runs.begins[1:], True)[: len(segments)])
         has_effects = np.zeros(len(segments), dtype=bool)
-        has_effects[ports] = self._effects.counts > 0
+        has_effects[ports] = effects.counts > 0
         base = np.where(has_effects[lasts], _FAR, self.window.end - (work + offset)[lasts])
         anchors = base.tolist()
         at, run = offset[ports].tolist(), self._run[ports].tolist()
         done = (offset + work)[ports].tolist()
         port_anchor = [0] * len(ports)
-        first, other, lag = self._effects.lists()
+        first, other, lag = effects.lists()
         for port in range(len(ports) - 1, -1, -1):
             anchor = anchors[run[port]]
             for i in range(first[port], first[port + 1]):
@@ -125,7 +116,7 @@ class Replay:
                 bound = port_anchor[effect] + at[effect] - lag[i] - done[port]
                 anchor = min(anchor, bound)
             anchors[run[port]] = port_anchor[port] = anchor
-        latest = self._spread(port_anchor, base, self._nearest(ports, following=True))
+        latest = self._spread(port_anchor, base, self._next_port())
         slack: Ints = latest + offset + work - segments.completion
         return slack
 
@@ -159,23 +150,22 @@ class Replay:
         later = self._causes.along(at, at + work[ports])
         reached = self._held_up.reach(later, floors, self.window.start)
         last = marks.last
-        begun = reached.of_entry[self._entry_before[last]] + total[marks.of_last] - origin[self._run[last]]
+        begun = reached.of_entry[self._entry_before(last)] + total[marks.of_last] - origin[self._run[last]]
         ends = begun + work[last]
         end = int(ends.max())
 
         def starts() -> Ints:
             total = self._runs.totals(work)
-            found: Ints = reached.of_entry[self._entry_before] + total - total[self._firsts][self._run]
+            found: Ints = reached.of_entry[self._entry_before()] + total
+            found -= total[self._firsts][self._run]
             return found
 
         def walk() -> Flags:
-            # The first segment that completes last: it need not be the last of its run.
-            of_runs = last[ends == end]
-            firsts = self._firsts[self._run[of_runs]]
-            ranges = zip(firsts.tolist(), of_runs.tolist(), strict=True)
-            latest = np.concatenate([np.arange(first, until + 1) for first, until in ranges])
-            latest = latest[counts[latest]]
-            sink = int(latest[(starts()[latest] + work[latest]).argmax()])
+            sink = int(last[ends == end][0])
+            if not work[sink]:  # then others of its run may complete at the same time: the first one counts
+                mine = np.arange(self._firsts[self._run[sink]], sink + 1)
+                mine = mine[counts[mine]]
+                sink = int(mine[(starts()[mine] + work[mine]).argmax()])
             return self._walk(sink, *self._held_up.raised(reached, self.window.start))
 
         return Outcome(end, starts, walk)
@@ -193,9 +183,8 @@ class Replay:
     def _walk(self, sink: int, chosen: Ints, raised_by: Ints) -> Flags:
         """Mark the segments from each entry of a run up to where the path leaves it."""
         marks = np.zeros(len(self.segments) + 1, dtype=np.int64)
-        at = sink
+        at, last = sink, int(self._entry_before(np.array([sink]))[0])
         while True:
-            last = int(self._entry_before[at])
             entry = int(raised_by[last]) if last >= 0 else -1
             begin = int(self._entries[entry]) if entry >= 0 else int(self._firsts[self._run[at]])
             marks[begin] += 1
@@ -203,29 +192,35 @@ class Replay:
             if entry < 0:
                 on_path: Flags = np.cumsum(marks)[:-1] > 0
                 return on_path
-            at = int(self._ports[self._causes.others[chosen[entry]]])
+            edge = chosen[entry]
+            at, last = int(self._ports[self._causes.others[edge]]), int(self._held_up.cause[edge])
 
     @cached_property
     def _held_up(self) -> Entries:
-        causes = self._entry_before[self._ports[self._causes.others]]
+        causes = self._entry_before(self._ports[self._causes.others])
         return Entries(self._run[self._entries], self._causes.counts[self._entry_ports], causes)
 
-    @cached_property
-    def _entry_before(self) -> Ints:
-        return self._nearest(self._entries, following=False)
+    def _entry_before(self, which: Ints | slice = slice(None)) -> Ints:
+        """Find the last entry of the same run at or before each segment, -1 for none."""
+        counted, entry, run = self._entries_in_lanes
+        place = counted[which]
+        return np.where(run[place] == self._run[which], entry[place], -1)
 
-    def _nearest(self, marked: Ints, *, following: bool) -> Ints:
-        """Find the nearest `marked` segment of the same run at or before (or after) each one, -1 for none."""
-        place = np.full(len(self.segments), -1, dtype=np.int64)
-        place[marked] = np.arange(len(marked))
-        index = np.arange(len(place))
-        if following:
-            index = np.minimum.accumulate(np.where(place >= 0, index, len(place))[::-1])[::-1]
-        else:
-            index = np.maximum.accumulate(np.where(place >= 0, index, -1))
-        there = (index >= 0) & (index < len(place))
+    @cached_property
+    def _entries_in_lanes(self) -> tuple[Ints, Ints, Ints]:
+        """Count the entries up to each segment, and list these after none in its order, with their runs."""
+        is_entry = np.zeros(len(self.segments), dtype=bool)
+        is_entry[self._entries] = True
+        entry = np.append(-1, np.argsort(self._entries))
+        return np.cumsum(is_entry), entry, np.append(-1, self._run[self._entries[entry[1:]]])
+
+    def _next_port(self) -> Ints:
+        """Find the nearest port of the same run at or after each segment, -1 for none."""
+        index = np.arange(len(self._place))
+        index = np.minimum.accumulate(np.where(self._place >= 0, index, len(index))[::-1])[::-1]
+        there = index < len(index)
         index = np.where(there, index, 0)
-        return np.where(there & (self._run[index] == self._run), place[index], -1)
+        return np.where(there & (self._run[index] == self._run), self._place[index], -1)
 
     def _spread(self, port_anchor: list[int], base: Ints, nearest: Ints) -> Ints:
         """Give every segment the anchor of its nearest port, or of its run if there is none."""

@@ -42,7 +42,8 @@ class Runs:
         self._lags: Ints = np.cumsum(lags)
         self.begins: Flags = np.ones(count, dtype=bool)
         self.begins[follows] = False
-        self.of_segment: Ints = np.cumsum(self.begins) - 1
+        self.of_segment: Ints = np.cumsum(self.begins)
+        self.of_segment -= 1
         self.firsts: Ints = np.flatnonzero(self.begins)
 
     def totals(self, work: Ints) -> Ints:

@@ -1,6 +1,7 @@
 """Segments: every thread's time cut at the ports, and one segment for each GPU activity."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -62,6 +63,14 @@ class Segments:
     def completion(self) -> Ints:
         """Start plus own work, ns."""
         return self.start + self.work
+
+    @cached_property
+    def in_order(self) -> Flags:
+        """Whether each comes after the one before by start, and then by end; the first one does."""
+        start, end = self.start, self.end
+        later: Flags = np.ones(len(start), dtype=bool)
+        later[1:] = (start[1:] > start[:-1]) | ((start[1:] == start[:-1]) & (end[1:] >= end[:-1]))
+        return later
 
 
 def _tile_threads(stack: CallStack, lanes: Lanes, window: Window) -> tuple[Ints, Ints, Ints, Ints]:

@@ -176,7 +176,8 @@ def _added(graph: ReplayGraph, cause: Ints, effect: Ints, mechanism: Ints, lag: 
     added = assumed(segments.start[effect] - segments.completion[cause], cause, effect, mechanism, lag)
     if (segments.start[cause] > segments.start[effect]).any():
         try:
-            replay_order(segments, join_rows([graph.dependencies, added]))
+            found = join_rows([graph.dependencies, added])
+            replay_order(segments, found.cause, found.effect)
         except InputError as error:
             raise InputError(
                 "some of them begin only after something waited for others, so they cannot be sent at once",

@@ -6,22 +6,24 @@ from functools import cached_property
 
 import numpy as np
 
-from tracegraph.ingest.arrays import Flags, Ints
+from tracegraph.ingest.array_tables import join_rows
+from tracegraph.ingest.arrays import Ints
 from tracegraph.ingest.causal.events.events import NONE
 from tracegraph.ingest.causal.graph.hotspots import Kinds, find_kinds
+from tracegraph.ingest.causal.graph.links import chosen_links, find_links
 from tracegraph.ingest.causal.graph.longest_path import Outcome, Replay
 from tracegraph.ingest.causal.graph.segments import GAP, WAIT, WORK
 from tracegraph.ingest.causal.graph.solution import Solution
 from tracegraph.ingest.what_if.changes.change import (
     Change,
+    Ended,
     Span,
-    changed_dependencies,
-    ended_dependencies,
-    ended_stretches,
+    find_ended,
+    find_left,
     whole_window,
 )
 from tracegraph.ingest.what_if.graph.facts import WorkFacts
-from tracegraph.ingest.what_if.graph.graph import ReplayGraph, graph_of
+from tracegraph.ingest.what_if.graph.graph import ReplayGraph, graph_of, never_early
 from tracegraph.ingest.what_if.graph.overhead import NO_OVERHEAD, Overhead, charge, estimate_overhead
 from tracegraph.ingest.what_if.graph.recorded_edges import on_recorded_edges
 from tracegraph.ingest.what_if.graph.shared_cores import SharedCores
@@ -94,15 +96,6 @@ class Glance:
     following: Sequence[Mapping[str, object]]
 
 
-@dataclass(frozen=True)
-class _Ended:
-    """The waits and gaps of a window, and the dependencies, that end at once in a change."""
-
-    change: Change
-    stretches: Flags
-    dependencies: Flags
-
-
 class Predictor:
     """Predicts changes of one window of a run under one estimate of what recording cost."""
 
@@ -110,7 +103,7 @@ class Predictor:
         self.graph, self.span, self.overhead = graph, span, overhead
         self._works: dict[str, Ints] = {}
         self._outcomes: dict[str, Outcome] = {}
-        self._ended_last: _Ended | None = None
+        self._ended_last: tuple[Change, Ended] | None = None
 
     @property
     def _usual(self) -> str:
@@ -276,15 +269,11 @@ class Predictor:
             changed[(segments.kind == GAP) & self._ended(change).stretches & segments.on_thread] = 0
         return changed
 
-    def _ended(self, change: Change) -> _Ended:
+    def _ended(self, change: Change) -> Ended:
         """Find what ends at once, for all levels of a change together."""
-        if self._ended_last is None or self._ended_last.change is not change:
-            self._ended_last = _Ended(
-                change,
-                ended_stretches(self.graph, self.span, change),
-                ended_dependencies(self.graph, self.span, change),
-            )
-        return self._ended_last
+        if self._ended_last is None or self._ended_last[0] is not change:
+            self._ended_last = change, find_ended(self.graph, self.span, change)
+        return self._ended_last[1]
 
     def _removed_ns(self, change: Change, level: str, left: Ints) -> int:
         """Sum up the time that a change removes from the unchanged replay of a level, ns.
@@ -323,13 +312,16 @@ class Predictor:
         """Make the replay with changed dependencies, None if only work is changed."""
         if not change.is_structural:
             return None
-        changed, _ = changed_dependencies(self.graph, self.span, change)
-        found = self.graph.dependencies
+        graph = self.graph
+        left = find_left(graph, self.span, change, lambda: self._ended(change))
         edited = change.edit is not None and change.edit.is_structural
-        alike = not edited and len(changed) == len(found)
-        if alike and (changed.lag == np.maximum(found.lag, 0)).all():
+        alike = not edited and left.kept.all()
+        if alike and (left.lag == never_early(graph.dependencies.lag)).all():
             return None  # only gaps between the segments of threads end: they held nothing else
-        return Replay(self.graph.segments, changed, self.graph.window, self.graph.sink, self.graph.fixed)
+        links = chosen_links(graph.dependencies, left.lag, graph.sides, left.kept)
+        if len(left.added):
+            links = join_rows([links, find_links(graph.segments, left.added)])
+        return graph.replay_with(links)
 
     @cached_property
     def _cores(self) -> SharedCores:
