@@ -5,9 +5,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 
 from tracegraph.ingest.array_tables import join_rows
-from tracegraph.ingest.arrays import Ints
+from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.causal.events.events import NONE
 from tracegraph.ingest.causal.graph.hotspots import Kinds, find_kinds
 from tracegraph.ingest.causal.graph.links import chosen_links, find_links
@@ -154,12 +155,13 @@ class Predictor:
     def glance(self, change: Change) -> Glance:
         """Predict a change without how far the gain may be off."""
         replay = self._changed_graph(change)
-        after = self._after(change, NAIVE, replay)
+        work = self._changed_work(change, self._work(NAIVE))
+        after = self._replay(work, replay)
         naive = self._gain(NAIVE, after)
         usual = self._usual
         corrected = naive if usual == NAIVE else self._gain(usual, self._after(change, usual, replay))
         basis = CORRECTED if self.overhead.of_role else NAIVE
-        return Glance(basis, corrected, naive, self._following(change, after))
+        return Glance(basis, corrected, naive, self._following(after, work))
 
     def predict(self, change: Change, least: Change | None = None) -> Prediction:
         """Predict everything that is said of a change; `least`: as in `ranged`."""
@@ -177,7 +179,7 @@ class Predictor:
             overhead_ns=self.overhead_ns,
             after=after,
             after_work=works[NAIVE],
-            following=self._following(change, after),
+            following=self._following(after, works[NAIVE]),
         )
 
     def ranged(self, change: Change, known: Gain, least: Change | None = None) -> Ranged:
@@ -211,7 +213,7 @@ class Predictor:
         held = corrected if self._held is None else self._held.gain(change)
         likely = (doubted, corrected.at_most(held.gain_ns), *(gains[level] for level in works))
         others = [self.gain(one) for one in self._otherwise(change)]
-        other_steps = 1 + self._by_chance(self._work(NAIVE) - works[NAIVE])
+        other_steps = 1 + self._by_chance(change, works[NAIVE])
         most = [round(ns * other_steps) for ns in (removed[self._usual],) * 2 + tuple(removed.values())]
         low, high = possible_range((*likely, *others), [*most, *[self.span.length_ns] * len(others)])
         return Ranged(
@@ -231,25 +233,36 @@ class Predictor:
         freed = self._cores.freed(np.where(self.span.inside, change.factor, 1.0))
         return [] if freed is None else [replace(change, factor=freed)]
 
-    def _by_chance(self, removed: Ints) -> float:
+    def _by_chance(self, change: Change, left: Ints) -> float:
         """Find the share (0..1) by which a change may remove more from other steps than from recorded ones.
 
         It is half the 95 % interval of the mean over these; 0 if they are too few to tell.
 
         Parameters
         ----------
-        removed
-            What is removed from the work of each segment, ns.
+        left
+            The work that is left of each segment, ns.
         """
+        number, count = self._steps
+        if not count:
+            return 0.0
+        at = slice(None) if change.ends_waits else change.scaled[0]
+        removed = np.maximum(self._work(NAIVE)[at] - left[at], 0)
+        return spread_of_mean(np.bincount(number[at], removed, count + 1)[:count].astype(np.int64))
+
+    @cached_property
+    def _steps(self) -> tuple[npt.NDArray[np.int32], int]:
+        """The place of each segment's step among those of the window, `count` for none, and this count."""
         span, calls, event = self.span, self.graph.calls, self.graph.segments.event
         inside = [one for one in self.graph.steps if span.start <= one.start and one.end <= span.end]
         numbers = np.unique([one.number for one in inside])
-        mine = (event >= 0) & (removed > 0)
-        step, ns = calls.step[event[mine]], removed[mine]
-        known = np.isin(step, numbers)
-        spent = np.zeros(len(numbers), dtype=np.int64)
-        np.add.at(spent, np.searchsorted(numbers, step[known]), ns[known])
-        return spread_of_mean(spent)
+        if not len(numbers):
+            return np.empty(0, dtype=np.int32), 0
+        place = np.searchsorted(numbers, calls.step)
+        known = np.append(numbers, 0)[place] == calls.step
+        known &= place < len(numbers)
+        of_call = np.append(np.where(known, place, len(numbers)), len(numbers)).astype(np.int32)
+        return of_call[event], len(numbers)
 
     def _gain(self, level: str, after: Outcome) -> Gain:
         before = self.unchanged(level).end
@@ -261,13 +274,18 @@ class Predictor:
 
     def _changed_work(self, change: Change, work: Ints) -> Ints:
         segments, (at, factor) = self.graph.segments, change.scaled
-        inside = self.span.inside[at]
-        at, factor = at[inside], factor[inside]
+        if not self._is_whole:
+            inside = self.span.inside[at]
+            at, factor = at[inside], factor[inside]
         changed = work.copy()
-        changed[at] = np.rint(work[at] * factor)
+        changed[at] = np.rint(work[at] * factor) if factor.any() else 0
         if change.ends_waits:
             changed[(segments.kind == GAP) & self._ended(change).stretches & segments.on_thread] = 0
         return changed
+
+    @cached_property
+    def _is_whole(self) -> bool:
+        return bool(self.span.inside.all())
 
     def _ended(self, change: Change) -> Ended:
         """Find what ends at once, for all levels of a change together."""
@@ -285,7 +303,9 @@ class Predictor:
             return self.span.length_ns  # the recorded order is gone: no sum of work bounds it
         work = self._work(level)
         if not change.ends_waits and edit is None:
-            at = change.scaled[0]
+            at, factor = change.scaled
+            if (factor <= 1).all():
+                return int(work.sum() - left.sum())
             return int(np.maximum(work[at] - left[at], 0).sum())
         removed = np.maximum(work - left, 0)
         segments, start = self.graph.segments, self.unchanged(level).start
@@ -352,13 +372,18 @@ class Predictor:
         inferred = found.confidence[found.binding & ~found.recorded]
         return float(inferred.mean()) if len(inferred) else 1.0
 
-    def _following(self, change: Change, after: Outcome) -> list[dict[str, object]]:
-        segments, kinds = self.graph.segments, self._kinds
-        on_path = after.on_path & self.span.inside & (segments.kind == WORK) & (segments.event >= 0)
-        at = np.flatnonzero(on_path)
+    def _following(self, after: Outcome, work: Ints) -> list[dict[str, object]]:
+        kinds, at = self._kinds, np.flatnonzero(after.on_path & self._may_follow)
         mine = replace(kinds, number=kinds.number[at])
-        lengths = mine.lengths(self._changed_work(change, segments.work)[at])
+        lengths = mine.lengths(work[at])
         return [mine.row(lengths, number) for number in mine.longest(lengths, _FOLLOWING)]
+
+    @cached_property
+    def _may_follow(self) -> Flags:
+        """The work of events in the window."""
+        segments = self.graph.segments
+        works: Flags = self.span.inside & (segments.kind == WORK) & (segments.event >= 0)
+        return works
 
     @cached_property
     def _kinds(self) -> Kinds:
