@@ -60,6 +60,13 @@ class Change:
         at = np.flatnonzero(factors != 1)
         return at, factors[at]
 
+    @cached_property
+    def removed(self) -> Flags | None:
+        """The segments whose work takes no time, if that of all others stays; else None."""
+        factors = self.factors
+        gone = factors == 0
+        return gone if np.count_nonzero(gone) == np.count_nonzero(factors != 1) else None
+
     @property
     def of_threads(self) -> tuple[int, ...]:
         """All gaps that end at once on threads."""

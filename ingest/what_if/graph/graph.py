@@ -21,6 +21,7 @@ from tracegraph.ingest.causal.steps.phases import Phases
 from tracegraph.ingest.text_columns import TextColumn, with_role
 from tracegraph.ingest.what_if.graph.facts import WorkFacts
 from tracegraph.ingest.what_if.graph.hand_overs import HandedOver, find_handed_over
+from tracegraph.ingest.what_if.graph.launch_stretches import launching_segments
 from tracegraph.vocabulary.categories import Role
 from tracegraph.vocabulary.step_names import STEP_PREFIX
 
@@ -130,6 +131,11 @@ class ReplayGraph:
     def sides(self) -> Sides:
         """Which of its dependencies make runs, and which hold up others."""
         return find_sides(self.segments, self.dependencies)
+
+    @cached_property
+    def launching(self) -> Ints:
+        """The segment of a thread that launched each segment of GPU work, -1 for none and for threads."""
+        return launching_segments(self)
 
     @cached_property
     def handed_over(self) -> HandedOver:

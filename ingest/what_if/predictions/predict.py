@@ -25,7 +25,7 @@ from tracegraph.ingest.what_if.changes.change import (
 )
 from tracegraph.ingest.what_if.graph.facts import WorkFacts
 from tracegraph.ingest.what_if.graph.graph import ReplayGraph, graph_of, never_early
-from tracegraph.ingest.what_if.graph.overhead import NO_OVERHEAD, Overhead, charge, estimate_overhead
+from tracegraph.ingest.what_if.graph.overhead import NO_OVERHEAD, Overhead, charges, estimate_overhead
 from tracegraph.ingest.what_if.graph.recorded_edges import on_recorded_edges
 from tracegraph.ingest.what_if.graph.shared_cores import SharedCores
 from tracegraph.ingest.what_if.graph.unrecorded_time import held_by_earlier_work
@@ -102,7 +102,6 @@ class Predictor:
 
     def __init__(self, graph: ReplayGraph, span: Span, overhead: Overhead = NO_OVERHEAD) -> None:
         self.graph, self.span, self.overhead = graph, span, overhead
-        self._works: dict[str, Ints] = {}
         self._outcomes: dict[str, Outcome] = {}
         self._ended_last: tuple[Change, Ended] | None = None
 
@@ -116,13 +115,17 @@ class Predictor:
 
     def _work(self, level: str) -> Ints:
         """Compute the work of each segment without what is taken off for recording."""
-        if level not in self._works:
-            work, overhead = self.graph.segments.work, self.overhead
-            costs = {LEAST: overhead.low, USUAL: overhead, MOST: overhead.high}
-            if level != NAIVE:
-                work = work - np.where(self.span.inside, charge(self.graph, costs[level]), 0)
-            self._works[level] = work
-        return self._works[level]
+        return self._works[level] if level != NAIVE else self.graph.segments.work
+
+    @cached_property
+    def _works(self) -> dict[str, Ints]:
+        """The work of each segment without what is taken off for recording, at each level of its cost."""
+        costs = dict(
+            zip((LEAST, USUAL, MOST), (self.overhead.low, self.overhead, self.overhead.high), strict=True)
+        )
+        work, inside = self.graph.segments.work, self.span.inside
+        taken = charges(self.graph, list(costs.values()))
+        return {level: work - one * inside for level, one in zip(costs, taken, strict=True)}
 
     def unchanged(self, level: str = NAIVE) -> Outcome:
         """Replay the window without a change."""
@@ -213,7 +216,7 @@ class Predictor:
         held = corrected if self._held is None else self._held.gain(change)
         likely = (doubted, corrected.at_most(held.gain_ns), *(gains[level] for level in works))
         others = [self.gain(one) for one in self._otherwise(change)]
-        other_steps = 1 + self._by_chance(change, works[NAIVE])
+        other_steps = 1 + self._by_chance(works[NAIVE])
         most = [round(ns * other_steps) for ns in (removed[self._usual],) * 2 + tuple(removed.values())]
         low, high = possible_range((*likely, *others), [*most, *[self.span.length_ns] * len(others)])
         return Ranged(
@@ -233,7 +236,7 @@ class Predictor:
         freed = self._cores.freed(np.where(self.span.inside, change.factor, 1.0))
         return [] if freed is None else [replace(change, factor=freed)]
 
-    def _by_chance(self, change: Change, left: Ints) -> float:
+    def _by_chance(self, left: Ints) -> float:
         """Find the share (0..1) by which a change may remove more from other steps than from recorded ones.
 
         It is half the 95 % interval of the mean over these; 0 if they are too few to tell.
@@ -246,9 +249,8 @@ class Predictor:
         number, count = self._steps
         if not count:
             return 0.0
-        at = slice(None) if change.ends_waits else change.scaled[0]
-        removed = np.maximum(self._work(NAIVE)[at] - left[at], 0)
-        return spread_of_mean(np.bincount(number[at], removed, count + 1)[:count].astype(np.int64))
+        removed = np.maximum(self._work(NAIVE) - left, 0)
+        return spread_of_mean(np.bincount(number, removed, count + 1)[:count].astype(np.int64))
 
     @cached_property
     def _steps(self) -> tuple[npt.NDArray[np.int32], int]:
@@ -273,14 +275,21 @@ class Predictor:
         return self._replay(self._changed_work(change, self._work(level)), replay)
 
     def _changed_work(self, change: Change, work: Ints) -> Ints:
-        segments, (at, factor) = self.graph.segments, change.scaled
+        changed = self._scaled_work(change, work)
+        if change.ends_waits:
+            segments = self.graph.segments
+            changed[(segments.kind == GAP) & self._ended(change).stretches & segments.on_thread] = 0
+        return changed
+
+    def _scaled_work(self, change: Change, work: Ints) -> Ints:
+        if change.removed is not None:
+            return np.where(change.removed & self.span.inside, 0, work)
+        at, factor = change.scaled
         if not self._is_whole:
             inside = self.span.inside[at]
             at, factor = at[inside], factor[inside]
         changed = work.copy()
-        changed[at] = np.rint(work[at] * factor) if factor.any() else 0
-        if change.ends_waits:
-            changed[(segments.kind == GAP) & self._ended(change).stretches & segments.on_thread] = 0
+        changed[at] = np.rint(work[at] * factor)
         return changed
 
     @cached_property
@@ -302,31 +311,40 @@ class Predictor:
         if edit is not None and edit.reorders:
             return self.span.length_ns  # the recorded order is gone: no sum of work bounds it
         work = self._work(level)
+        shorter = self._no_longer(change, work, left)
         if not change.ends_waits and edit is None:
-            at, factor = change.scaled
-            if (factor <= 1).all():
-                return int(work.sum() - left.sum())
-            return int(np.maximum(work[at] - left[at], 0).sum())
-        removed = np.maximum(work - left, 0)
-        segments, start = self.graph.segments, self.unchanged(level).start
-        ended = self._ended(change).stretches.copy()
+            return int(shorter.sum())
+        segments, found = self.graph.segments, self.graph.dependencies
+        ended = self._ended(change).stretches
         if edit is not None:
             freed = edit.freed & self.span.inside
-            ended |= np.append(freed[1:], False) & (segments.kind == WAIT) & segments.on_thread
-        # A wait lasts until what follows on its lane.
-        follows = np.append((segments.lane[1:] == segments.lane[:-1]) & (segments.kind[:-1] == WAIT), False)
-        until = np.where(follows, np.append(start[1:], 0), start + work)
+            ended = ended | np.append(freed[1:], False) & (segments.kind == WAIT) & segments.on_thread
+        at = np.flatnonzero(ended)
+        lasts = self._lasting(at, work, self.unchanged(level))
         lag = np.zeros(len(segments), dtype=np.int64)
-        found = self.graph.dependencies
-        lagging = self._ended(change).dependencies.copy()
+        lagging = np.flatnonzero(self._ended(change).dependencies)
+        effect = found.effect[lagging]
         # On a thread, the stretch before an edge already stands for its lag.
-        lagging &= ~(segments.on_thread[found.effect] & np.append(False, ended[:-1])[found.effect])
-        np.maximum.at(lag, found.effect[lagging], found.lag[lagging])
+        told = segments.on_thread[effect] & ended[effect - 1] & (effect > 0)
+        np.maximum.at(lag, effect[~told], found.lag[lagging[~told]])
         if edit is not None:
-            follows = (found.mechanism == CODE[STREAM_ORDER]) & (edit.queue_lag[found.effect] != NONE)
-            shorter = np.maximum(found.lag - np.maximum(edit.queue_lag[found.effect], 0), 0)
-            np.maximum.at(lag, found.effect[follows], shorter[follows])
-        return int(np.where(ended, np.maximum(until - start, removed), removed).sum() + lag.sum())
+            follows = np.flatnonzero(found.mechanism == CODE[STREAM_ORDER])
+            follows = follows[edit.queue_lag[found.effect[follows]] != NONE]
+            effect = found.effect[follows]
+            np.maximum.at(lag, effect, found.lag[follows] - np.maximum(edit.queue_lag[effect], 0))
+        return int(shorter.sum() + np.maximum(lasts - shorter[at], 0).sum() + lag.sum())
+
+    def _no_longer(self, change: Change, work: Ints, left: Ints) -> Ints:
+        """Calculate by how much less each segment works; what works longer counts as 0."""
+        less = work - left
+        return less if change.removed is not None else np.maximum(less, 0)
+
+    def _lasting(self, at: Ints, work: Ints, outcome: Outcome) -> Ints:
+        """Calculate how long some segments last in a replay; a wait lasts until what follows on its lane."""
+        segments, start = self.graph.segments, outcome.starts()
+        after = np.minimum(at + 1, len(segments) - 1)
+        follows = (after > at) & (segments.lane[after] == segments.lane[at]) & (segments.kind[at] == WAIT)
+        return np.where(follows, start[after] - start[at], work[at])
 
     def _changed_graph(self, change: Change) -> Replay | None:
         """Make the replay with changed dependencies, None if only work is changed."""
