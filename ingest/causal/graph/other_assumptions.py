@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from tracegraph.ingest.causal.graph.hotspots import find_kinds
-from tracegraph.ingest.causal.graph.model import Model, solve
+from tracegraph.ingest.causal.graph.model import Model, find_path
 from tracegraph.ingest.causal.graph.path_rows import find_stretches
 from tracegraph.ingest.causal.graph.solution import Solution
 from tracegraph.ingest.causal.rules import POLICIES
@@ -42,7 +42,7 @@ def find_alternatives(model: Model) -> list[Summary]:
     for assumption, found in _assumptions(model):
         same = _known(known, found) if _differs(model.found, found) else summary
         if same is None:
-            same = _summarise(solve(model.scene, found, assumption, model.meetings))
+            same = _summarise(find_path(model.scene, found, assumption, model.meetings))
             known.append((found, same))
         rows.append({"assumption": assumption, "chosen": False, **same})
     return rows

@@ -144,6 +144,8 @@ def _joined(edits: Sequence[Edit]) -> Edit:
 
 def inside_span(edit: Edit, inside: Flags) -> Edit:
     """Keep the part of an edit that is about the segments `inside`."""
+    if inside.all():
+        return edit
     both = inside[edit.added.cause] & inside[edit.added.effect]
     return Edit(
         factor=np.where(inside, edit.factor, 1.0),
@@ -172,25 +174,26 @@ def apply_edit(edit: Edit, segments: Segments, found: Dependencies, gap_name: In
     without them.
     """
     kept, lag, added = left.kept.copy(), left.lag, [left.added, edit.added]
-    gone = edit.freed[found.effect]
-    if edit.unawaited.any():
-        gone |= edit.unawaited[found.cause] & ~segments.on_thread[found.effect]
-    kept &= ~(gone & FOR_GPU[found.mechanism])
+    waits = np.flatnonzero(FOR_GPU[found.mechanism])
+    between = edit.unawaited[found.cause[waits]] & ~segments.on_thread[found.effect[waits]]
+    kept[waits[edit.freed[found.effect[waits]] | between]] = False
     if edit.relaunched.any():
-        kept &= ~(edit.relaunched[found.effect] & _LAUNCHES[found.mechanism])
-    follows = found.mechanism == CODE[STREAM_ORDER]
+        launches = np.flatnonzero(_LAUNCHES[found.mechanism])
+        kept[launches[edit.relaunched[found.effect[launches]]]] = False
+    follows = np.flatnonzero(found.mechanism == CODE[STREAM_ORDER])
     if edit.lane.any():
         apart = edit.lane[found.cause] != edit.lane[found.effect]
         apart &= segments.lane[found.cause] == segments.lane[found.effect]
         kept &= ~(apart & np.isin(found.mechanism, _ORDER))
-        in_order = lag[follows & left.kept]
+        in_order = lag[follows[left.kept[follows]]]
         usual = int(np.median(in_order)) if len(in_order) else 0
         added.insert(1, _side_by_side(segments, edit.lane, usual))
-    if (edit.queue_lag != NONE).any():
-        queue_lag = edit.queue_lag[found.effect]
-        # A lag that is longer than a queue's has another reason, which stays: others' turns, or lost work.
-        in_queue = follows & (gap_name == GAP_CODE[STREAM_QUEUE]) & (queue_lag != NONE)
-        lag = np.where(in_queue, queue_lag, lag)
+    queue_lag = edit.queue_lag[found.effect[follows]]
+    # A lag that is longer than a queue's has another reason, which stays: others' turns, or lost work.
+    in_queue = (gap_name[follows] == GAP_CODE[STREAM_QUEUE]) & (queue_lag != NONE)
+    if in_queue.any():
+        lag = lag.copy()
+        lag[follows[in_queue]] = queue_lag[in_queue]
     return Left(kept, lag, join_rows(added))
 
 

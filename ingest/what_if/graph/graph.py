@@ -48,8 +48,15 @@ class Calls:
         return len(self.start)
 
     def of_role(self, *roles: Role) -> Flags:
-        """Flag the events whose category has one of `roles`."""
-        return with_role(self.category, *roles)
+        """Flag the events whose category has one of `roles`; many ask for the same."""
+        if roles not in self._of_roles:
+            self._of_roles[roles] = with_role(self.category, *roles)
+            self._of_roles[roles].setflags(write=False)
+        return self._of_roles[roles]
+
+    @cached_property
+    def _of_roles(self) -> dict[tuple[Role, ...], Flags]:
+        return {}
 
 
 @dataclass(frozen=True)
