@@ -59,10 +59,12 @@ def find_stretches(solution: Solution) -> Stretches:
     """
     segments, found = solution.segments, solution.dependencies
     path = np.flatnonzero(solution.on_path)
-    edge = solution.binding.edge[path]
-    gap = np.where(edge >= 0, found.gap[edge], 0) if len(found) else np.zeros(len(path), dtype=np.int64)
-    path = path[np.lexsort((-gap, segments.end[path], segments.start[path]))]
     start, end = segments.start[path], segments.end[path]
+    if (start[1:] <= start[:-1]).any():
+        edge = solution.binding.edge[path]
+        gap = np.where(edge >= 0, found.gap[edge], 0) if len(found) else np.zeros(len(path), dtype=np.int64)
+        in_time = np.lexsort((-gap, end, start))
+        path, start, end = path[in_time], start[in_time], end[in_time]
     before = np.append(solution.window.start, end[:-1])[: len(path)]
     lag, own = np.flatnonzero(before < start), np.flatnonzero(start < end)
     begin, until, at = start[own], end[own], path[own]

@@ -216,7 +216,7 @@ class Predictor:
         held = corrected if self._held is None else self._held.gain(change)
         likely = (doubted, corrected.at_most(held.gain_ns), *(gains[level] for level in works))
         others = [self.gain(one) for one in self._otherwise(change)]
-        other_steps = 1 + self._by_chance(works[NAIVE])
+        other_steps = 1 + self._by_chance(change, works[NAIVE])
         most = [round(ns * other_steps) for ns in (removed[self._usual],) * 2 + tuple(removed.values())]
         low, high = possible_range((*likely, *others), [*most, *[self.span.length_ns] * len(others)])
         return Ranged(
@@ -236,7 +236,7 @@ class Predictor:
         freed = self._cores.freed(np.where(self.span.inside, change.factor, 1.0))
         return [] if freed is None else [replace(change, factor=freed)]
 
-    def _by_chance(self, left: Ints) -> float:
+    def _by_chance(self, change: Change, left: Ints) -> float:
         """Find the share (0..1) by which a change may remove more from other steps than from recorded ones.
 
         It is half the 95 % interval of the mean over these; 0 if they are too few to tell.
@@ -246,11 +246,21 @@ class Predictor:
         left
             The work that is left of each segment, ns.
         """
-        number, count = self._steps
-        if not count:
+        if not self._steps[1]:
             return 0.0
-        removed = np.maximum(self._work(NAIVE) - left, 0)
-        return spread_of_mean(np.bincount(number, removed, count + 1)[:count].astype(np.int64))
+        if change.removed is None:
+            return spread_of_mean(self._in_steps(np.maximum(self._work(NAIVE) - left, 0)))
+        return spread_of_mean(self._spent_in_steps - self._in_steps(left))
+
+    def _in_steps(self, work: Ints) -> Ints:
+        """Sum up work in each step of the window, ns."""
+        number, count = self._steps
+        sums: Ints = np.bincount(number, work, count + 1)[:count].astype(np.int64)
+        return sums
+
+    @cached_property
+    def _spent_in_steps(self) -> Ints:
+        return self._in_steps(self._work(NAIVE))
 
     @cached_property
     def _steps(self) -> tuple[npt.NDArray[np.int32], int]:
@@ -311,7 +321,9 @@ class Predictor:
         if edit is not None and edit.reorders:
             return self.span.length_ns  # the recorded order is gone: no sum of work bounds it
         work = self._work(level)
-        shorter = self._no_longer(change, work, left)
+        if not change.ends_waits and edit is None and change.removed is not None:
+            return int(work.sum() - left.sum())
+        shorter = np.maximum(work - left, 0)
         if not change.ends_waits and edit is None:
             return int(shorter.sum())
         segments, found = self.graph.segments, self.graph.dependencies
@@ -333,11 +345,6 @@ class Predictor:
             effect = found.effect[follows]
             np.maximum.at(lag, effect, found.lag[follows] - np.maximum(edit.queue_lag[effect], 0))
         return int(shorter.sum() + np.maximum(lasts - shorter[at], 0).sum() + lag.sum())
-
-    def _no_longer(self, change: Change, work: Ints, left: Ints) -> Ints:
-        """Calculate by how much less each segment works; what works longer counts as 0."""
-        less = work - left
-        return less if change.removed is not None else np.maximum(less, 0)
 
     def _lasting(self, at: Ints, work: Ints, outcome: Outcome) -> Ints:
         """Calculate how long some segments last in a replay; a wait lasts until what follows on its lane."""
