@@ -20,10 +20,10 @@ from tracegraph.ingest.causal.graph.dependencies import (
     causal_order,
     choose,
 )
-from tracegraph.ingest.causal.graph.links import find_links
 from tracegraph.ingest.causal.graph.model import Model, solve
 from tracegraph.ingest.causal.graph.order import order_of, replay_order
 from tracegraph.ingest.causal.graph.other_assumptions import _differs, _summarise, find_alternatives
+from tracegraph.ingest.causal.graph.runs import find_links
 from tracegraph.ingest.causal.rules import POLICIES
 
 _BEGUN = 100

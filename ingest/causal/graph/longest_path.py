@@ -14,9 +14,8 @@ import numpy as np
 from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.causal.events.window import Window
 from tracegraph.ingest.causal.graph.anchors import Entries
-from tracegraph.ingest.causal.graph.links import Links
 from tracegraph.ingest.causal.graph.order import order_of
-from tracegraph.ingest.causal.graph.runs import Runs
+from tracegraph.ingest.causal.graph.runs import Links, Runs
 from tracegraph.ingest.causal.graph.segments import GAP, Segments
 
 _FAR = 1 << 62

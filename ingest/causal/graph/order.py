@@ -5,7 +5,7 @@ import numpy as np
 from tracegraph.base.errors import InputError
 from tracegraph.ingest.arrays import Ints
 from tracegraph.ingest.causal.graph.dependencies import causal_order, comes_before
-from tracegraph.ingest.causal.graph.links import Links
+from tracegraph.ingest.causal.graph.runs import Links
 from tracegraph.ingest.causal.graph.segments import Segments
 
 

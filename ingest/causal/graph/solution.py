@@ -10,9 +10,9 @@ from tracegraph.ingest.causal.events.lanes import Lanes
 from tracegraph.ingest.causal.events.window import Window
 from tracegraph.ingest.causal.graph.binding import Binding
 from tracegraph.ingest.causal.graph.dependencies import Dependencies
-from tracegraph.ingest.causal.graph.links import find_links
 from tracegraph.ingest.causal.graph.longest_path import Replay
 from tracegraph.ingest.causal.graph.meetings import Meetings
+from tracegraph.ingest.causal.graph.runs import find_links
 from tracegraph.ingest.causal.graph.segments import Segments
 from tracegraph.ingest.causal.launches.launches import Launches
 from tracegraph.ingest.causal.rules.context import Scene

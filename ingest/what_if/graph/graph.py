@@ -12,8 +12,8 @@ from tracegraph.ingest.causal.events.events import NONE
 from tracegraph.ingest.causal.events.lanes import Lanes
 from tracegraph.ingest.causal.events.window import Window
 from tracegraph.ingest.causal.graph.dependencies import Dependencies
-from tracegraph.ingest.causal.graph.links import Links, Sides, chosen_links, find_sides
 from tracegraph.ingest.causal.graph.longest_path import Replay
+from tracegraph.ingest.causal.graph.runs import Links, Sides, chosen_links, find_sides
 from tracegraph.ingest.causal.graph.segments import WORK, Segments
 from tracegraph.ingest.causal.graph.solution import Solution
 from tracegraph.ingest.causal.graph.stack_frames import Frames, find_frames

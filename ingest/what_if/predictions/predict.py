@@ -11,8 +11,8 @@ from tracegraph.ingest.array_tables import join_rows
 from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.causal.events.events import NONE
 from tracegraph.ingest.causal.graph.hotspots import Kinds, find_kinds
-from tracegraph.ingest.causal.graph.links import chosen_links, find_links
 from tracegraph.ingest.causal.graph.longest_path import Outcome, Replay
+from tracegraph.ingest.causal.graph.runs import chosen_links, find_links
 from tracegraph.ingest.causal.graph.segments import GAP, WAIT, WORK
 from tracegraph.ingest.causal.graph.solution import Solution
 from tracegraph.ingest.what_if.changes.change import (

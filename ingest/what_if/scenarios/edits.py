@@ -11,8 +11,8 @@ from tracegraph.ingest.causal.events.lanes import Lanes
 from tracegraph.ingest.causal.events.window import Window
 from tracegraph.ingest.causal.graph.binding import find_sink, walk
 from tracegraph.ingest.causal.graph.dependencies import Dependencies
-from tracegraph.ingest.causal.graph.links import find_links
 from tracegraph.ingest.causal.graph.longest_path import Outcome, Replay
+from tracegraph.ingest.causal.graph.runs import find_links
 from tracegraph.ingest.causal.rules.edges import GAP_OF_MECHANISM
 from tracegraph.ingest.what_if.changes.change import Span
 from tracegraph.ingest.what_if.changes.resulting_graph import Replayed, replay_to_end
