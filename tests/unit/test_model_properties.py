@@ -8,52 +8,13 @@ import tiny
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from model_checks import check_all
-from random_traces import replay, rows
+from random_traces import graphs, lasts, replay, rows
 
 from tracegraph.base.errors import InputError, TracegraphError
-from tracegraph.ingest.arrays import Ints
-from tracegraph.ingest.causal.events.event_arrays import read_events
 from tracegraph.ingest.causal.graph.binding import walk
 from tracegraph.ingest.causal.graph.invariants import check_model
-from tracegraph.ingest.causal.graph.model import Model, make_model
+from tracegraph.ingest.causal.graph.model import Model
 from tracegraph.ingest.causal.rules import POLICIES
-from tracegraph.ingest.causal.rules.context import find_context
-from tracegraph.ingest.causal.rules.edges import Edges, Found
-from tracegraph.ingest.integrity_findings import Integrity
-from tracegraph.vocabulary.mechanisms import MECHANISMS
-
-
-@st.composite
-def graphs(draw: st.DrawFn) -> Model:
-    """A random trace's segments under random edges between ports, few of which any rule would make."""
-    events = draw(rows().filter(lambda found: any(lasts(row) for row in found)))
-    context = find_context(*read_events(tiny.trace(*events)), Integrity("random"))
-    count = draw(st.integers(0, 12))
-    moment = st.integers(context.window.start, context.window.end)
-    threads = np.flatnonzero(context.lanes.is_thread).tolist()
-    inside = (context.events.start >= context.window.start) & (context.events.end <= context.window.end)
-    work = np.flatnonzero(context.events.is_gpu & inside).tolist()
-
-    def port(times: Ints) -> tuple[int, int, int]:
-        if work and (not threads or draw(st.booleans())):
-            chosen = draw(st.sampled_from(work))
-            return chosen, int(context.events.lane[chosen]), int(times[chosen])
-        return -1, draw(st.sampled_from(threads)), draw(moment)
-
-    pairs = [(port(context.events.end), port(context.events.start)) for _ in range(count)]
-    columns = [
-        [*cause, *effect, min(draw(moment), effect[2]), draw(st.integers(0, len(MECHANISMS) - 1))]
-        for cause, effect in pairs
-        if cause[2] < effect[2]
-    ]
-    numbers = np.array(columns, dtype=np.int64).reshape(-1, 8).T
-    edges = Edges(*numbers, np.ones(len(columns), dtype=bool), np.ones(len(columns)))
-    found = Found(edges)
-    return make_model(context, lambda _: found, "none")
-
-
-def lasts(row: tiny.Row) -> bool:
-    return row["category"] != "cuda_sync" and row["start_ns"] != row["end_ns"]
 
 
 @settings(derandomize=True)

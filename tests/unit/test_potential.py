@@ -1,10 +1,17 @@
 """The largest names and waits of the path, and what is gained without each."""
 
+from random import Random
 from typing import Any
 
+import numpy as np
 import tiny
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from random_traces import lasts, rows
 from tiny import call, event, kernel
 
+from tracegraph.ingest.what_if.graph.graph import graph_of
+from tracegraph.ingest.what_if.graph.subtrees import find_spots, held_by
 from tracegraph.ingest.what_if.predictions.potential import find_potential
 
 
@@ -79,3 +86,14 @@ def test_a_name_that_every_process_has_comes_before_the_hash_of_a_graph() -> Non
         event("optimizer", 50, 100, category="user_annotation"),
     )
     assert {name for name, *_ in rows} == {"Torch-Compiled Region: 0/0", "optimizer"}
+
+
+@settings(derandomize=True)
+@given(rows(), st.randoms(use_true_random=False))
+def test_spots_are_held_as_their_segments(events: list[tiny.Row], random: Random) -> None:
+    assume(any(lasts(row) for row in events))
+    graph = graph_of(tiny.model(*events))
+    chosen = np.array([random.random() < 0.5 for _ in range(len(graph.frames))], dtype=bool)
+    spots = find_spots(graph)
+    held = spots.held_by(graph.frames, chosen)[spots.of_segment]
+    assert held.tolist() == (held_by(graph, chosen) >= 0).tolist()

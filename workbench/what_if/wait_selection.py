@@ -10,8 +10,7 @@ from tracegraph.ingest.arrays import Flags
 from tracegraph.ingest.what_if.changes.change import (
     Change,
     EndedWaits,
-    ended_dependencies,
-    ended_stretches,
+    find_ended,
     whole_window,
 )
 from tracegraph.ingest.what_if.graph.graph import ReplayGraph
@@ -86,8 +85,9 @@ def match_waits(graph: ReplayGraph, wanted: str) -> MatchedWaits:
 def matched(graph: ReplayGraph, change: Change) -> Matched:
     """Count the waits and lags that end at once in a change, and sum their length, without a name."""
     segments, found, span = graph.segments, graph.dependencies, whole_window(graph)
-    stretch = ended_stretches(graph, span, change)
-    lag = ended_dependencies(graph, span, change) & found.binding & (found.gap > 0)
+    ended = find_ended(graph, span, change)
+    stretch = ended.stretches
+    lag = ended.dependencies & found.binding & (found.gap > 0)
     # On a thread, the edge that ends a stretch only repeats what the stretch says.
     lag &= ~(segments.on_thread[found.effect] & stretch[found.effect - 1])
     own_ns = int((segments.end - segments.start)[stretch].sum() + found.gap[lag].sum())

@@ -1,7 +1,7 @@
 """The causal model of a run: from its events to segments, dependencies and the critical path."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,18 @@ from tracegraph.ingest.integrity_findings import Integrity
 
 
 def solve(scene: Scene, found: Found, cross_thread: str, meetings: Meetings | None = None) -> Solution:
+    """Find the causal graph and its path, and how sure its dependencies are; the rest as in `find_path`."""
+    solution = find_path(scene, found, cross_thread, meetings)
+    events, segments = scene.events, solution.segments
+    dependencies = lower_confidence(scene.doubts, events, segments, solution.dependencies)
+    dependencies = lower_behind_lost(events, segments, dependencies, solution.gap_name)
+    return replace(solution, dependencies=dependencies)
+
+
+def find_path(scene: Scene, found: Found, cross_thread: str, meetings: Meetings | None = None) -> Solution:
     """Cut the lanes at the ports of the edges, choose what explains every start, and walk the path.
+
+    Confidence is that of the rules, as if the files told all.
 
     Parameters
     ----------
@@ -41,9 +52,7 @@ def solve(scene: Scene, found: Found, cross_thread: str, meetings: Meetings | No
     segments = build_segments(events, scene.stack, scene.lanes, window, edges, waits, (cuts[0], cuts[1]))
     segments, joints = (segments, None) if meetings is None else join_ranks(segments, events, meetings)
     dependencies, binding = bind(segments, edges, window, joints)
-    dependencies = lower_confidence(scene.doubts, events, segments, dependencies)
     gap_name = name_gaps(events, scene.launches, scene.stack, segments, dependencies)
-    dependencies = lower_behind_lost(events, segments, dependencies, gap_name)
     sink = find_sink(segments, window, scene.lanes)
     return Solution(
         scene=scene,

@@ -4,11 +4,12 @@ import numpy as np
 
 from tracegraph.base.errors import InputError
 from tracegraph.ingest.arrays import Ints
-from tracegraph.ingest.causal.graph.dependencies import Dependencies, causal_order
+from tracegraph.ingest.causal.graph.dependencies import causal_order, comes_before
+from tracegraph.ingest.causal.graph.runs import Links
 from tracegraph.ingest.causal.graph.segments import Segments
 
 
-def replay_order(segments: Segments, found: Dependencies) -> Ints:
+def replay_order(segments: Segments, cause: Ints, effect: Ints) -> Ints:
     """Order the segments, each after all that it depends on.
 
     The order by time is such an order, unless segments of no length follow each other, as in a graph that was
@@ -19,17 +20,33 @@ def replay_order(segments: Segments, found: Dependencies) -> Ints:
     InputError
         Segments depend on each other in a circle.
     """
-    order = causal_order(segments)
-    position = np.empty(len(segments), dtype=np.int64)
-    position[order] = np.arange(len(segments))
-    if (position[found.cause] < position[found.effect]).all():
-        return order
-    begun, begins = segments.start[found.cause], segments.start[found.effect]
+    if _are_in_order(segments, cause, effect):
+        return causal_order(segments)
+    begun, begins = segments.start[cause], segments.start[effect]
     if (begun > begins).any():
-        return np.argsort(_depth(len(segments), found.cause, found.effect), kind="stable")
+        return np.argsort(_depth(len(segments), cause, effect), kind="stable")
     at_once = begun == begins
-    depth = _depth(len(segments), found.cause[at_once], found.effect[at_once])
+    depth = _depth(len(segments), cause[at_once], effect[at_once])
     return np.lexsort((segments.end, depth, segments.start))
+
+
+def order_of(chosen: Ints, segments: Segments, links: Links) -> Ints:
+    """Put some segments, the lowest first, in the order that `replay_order` finds for all of them."""
+    along = segments.in_order[links.follows].all()
+    if along and _are_in_order(segments, links.cause, links.effect):
+        return chosen[np.lexsort((segments.end[chosen], segments.start[chosen]))]
+    is_chosen = np.zeros(len(segments), dtype=bool)
+    is_chosen[chosen] = True
+    order = replay_order(segments, *links.ends)
+    return order[is_chosen[order]]
+
+
+def _are_in_order(segments: Segments, cause: Ints, effect: Ints) -> bool:
+    """Tell whether each cause comes before its effect in `causal_order`."""
+    begun, begins = segments.start[cause], segments.start[effect]
+    left = np.flatnonzero(begun >= begins)
+    at_once = begun[left] == begins[left]
+    return bool(at_once.all() and comes_before(segments, cause[left], effect[left]).all())
 
 
 def _depth(count: int, cause: Ints, effect: Ints) -> Ints:

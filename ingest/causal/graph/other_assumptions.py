@@ -1,16 +1,19 @@
 """How the path changes with its assumptions: other policies between threads, and recorded edges only."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import fields
+from typing import TypeVar
 
 import numpy as np
+import pandas as pd
 
 from tracegraph.ingest.causal.graph.hotspots import find_kinds
-from tracegraph.ingest.causal.graph.model import Model, solve
+from tracegraph.ingest.causal.graph.model import Model, find_path
 from tracegraph.ingest.causal.graph.path_rows import find_stretches
 from tracegraph.ingest.causal.graph.solution import Solution
 from tracegraph.ingest.causal.rules import POLICIES
-from tracegraph.ingest.causal.rules.edges import Found
+from tracegraph.ingest.causal.rules.edges import Edges, Found, Waits
 from tracegraph.store.schema.schema import RECORDED_ONLY
 from tracegraph.vocabulary.categories import GAP
 from tracegraph.vocabulary.gaps import GAP_NAMES
@@ -18,6 +21,7 @@ from tracegraph.vocabulary.gaps import GAP_NAMES
 _HOTSPOTS = 5
 """How many of the longest hotspots a summary lists: they stand in one cell of the table."""
 Summary = dict[str, object]
+Table = TypeVar("Table", Edges, Waits)
 
 
 def find_alternatives(model: Model) -> list[Summary]:
@@ -34,11 +38,24 @@ def find_alternatives(model: Model) -> list[Summary]:
     """
     summary = _summarise(model)
     rows: list[Summary] = [{"assumption": model.cross_thread, "chosen": True, **summary}]
+    known: list[tuple[Found, Summary]] = []
     for assumption, found in _assumptions(model):
-        same = not _differs(model.found, found)
-        other = summary if same else _summarise(solve(model.scene, found, assumption, model.meetings))
-        rows.append({"assumption": assumption, "chosen": False, **other})
+        same = _known(known, found) if _differs(model.found, found) else summary
+        if same is None:
+            same = _summarise(find_path(model.scene, found, assumption, model.meetings))
+            known.append((found, same))
+        rows.append({"assumption": assumption, "chosen": False, **same})
     return rows
+
+
+def _known(known: Iterable[tuple[Found, Summary]], found: Found) -> Summary | None:
+    """Return the summary of what finds the same edges and waits, if there is one."""
+    alike = (
+        summary
+        for other, summary in known
+        if _are_equal(found.edges, other.edges) and _are_equal(found.waits, other.waits)
+    )
+    return next(alike, None)
 
 
 def _assumptions(model: Model) -> Iterator[tuple[str, Found]]:
@@ -51,8 +68,13 @@ def _assumptions(model: Model) -> Iterator[tuple[str, Found]]:
 def _differs(one: Found, other: Found) -> bool:
     """Tell whether the edges differ; waits come with edges."""
     names = ("cause_lane", "cause_time", "effect_lane", "effect_time", "mechanism")
-    pairs = [(getattr(one.edges, name), getattr(other.edges, name)) for name in names]
-    return not all(np.array_equal(mine, theirs) for mine, theirs in pairs)
+    return not _are_equal(one.edges, other.edges, names)
+
+
+def _are_equal(one: Table, other: Table, names: Iterable[str] | None = None) -> bool:
+    """Tell whether two tables have the same rows, in these columns or in all."""
+    names = names or [field.name for field in fields(one)]
+    return all(np.array_equal(getattr(one, name), getattr(other, name)) for name in names)
 
 
 def _summarise(solution: Solution) -> Summary:
@@ -64,9 +86,10 @@ def _summarise(solution: Solution) -> Summary:
     by_category = Counter({GAP: int(duration[is_gap].sum())})
     for category, total in zip(kinds.category.tolist(), totals.tolist(), strict=True):
         by_category[str(category)] += total
-    by_gap: Counter[str] = Counter()
-    for name, total in zip(rows.gap_name[is_gap].tolist(), duration[is_gap].tolist(), strict=True):
-        by_gap[GAP_NAMES[name]] += total
+    number, names = pd.factorize(rows.gap_name[is_gap])
+    spent = np.zeros(len(names), dtype=np.int64)
+    np.add.at(spent, number, duration[is_gap])
+    by_gap = Counter({GAP_NAMES[name]: total for name, total in zip(names, spent.tolist(), strict=True)})
     return {
         "by_category_ns": {name: total for name, total in by_category.most_common() if total},
         "by_gap_ns": dict(by_gap.most_common()),

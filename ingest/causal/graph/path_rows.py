@@ -59,18 +59,22 @@ def find_stretches(solution: Solution) -> Stretches:
     """
     segments, found = solution.segments, solution.dependencies
     path = np.flatnonzero(solution.on_path)
-    edge = solution.binding.edge[path]
-    gap = np.where(edge >= 0, found.gap[edge], 0) if len(found) else np.zeros(len(path), dtype=np.int64)
-    path = path[np.lexsort((-gap, segments.end[path], segments.start[path]))]
     start, end = segments.start[path], segments.end[path]
+    if (start[1:] <= start[:-1]).any():
+        edge = solution.binding.edge[path]
+        gap = np.where(edge >= 0, found.gap[edge], 0) if len(found) else np.zeros(len(path), dtype=np.int64)
+        in_time = np.lexsort((-gap, end, start))
+        path, start, end = path[in_time], start[in_time], end[in_time]
     before = np.append(solution.window.start, end[:-1])[: len(path)]
     lag, own = np.flatnonzero(before < start), np.flatnonzero(start < end)
-    begin = np.concatenate([before[lag], start[own]])
-    until = np.concatenate([start[lag], end[own]])
-    in_time = np.argsort(begin, kind="stable")
-    begin, until = begin[in_time], until[in_time]
-    at = np.concatenate([path[lag], path[own]])[in_time]
-    is_lag = np.repeat([True, False], [len(lag), len(own)])[in_time]
+    begin, until, at = start[own], end[own], path[own]
+    is_lag = np.zeros(len(own), dtype=bool)
+    if len(lag):
+        begin, until = np.concatenate([before[lag], begin]), np.concatenate([start[lag], until])
+        in_time = np.argsort(begin, kind="stable")
+        begin, until = begin[in_time], until[in_time]
+        at = np.concatenate([path[lag], at])[in_time]
+        is_lag = in_time < len(lag)
     event = np.where(is_lag | (segments.kind[at] != WORK), -1, segments.event[at])
     lane = segments.lane[at]
     goes_on = (event[1:] >= 0) & (event[1:] == event[:-1]) & (lane[1:] == lane[:-1])

@@ -1,6 +1,7 @@
 """Segments: every thread's time cut at the ports, and one segment for each GPU activity."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -63,6 +64,14 @@ class Segments:
         """Start plus own work, ns."""
         return self.start + self.work
 
+    @cached_property
+    def in_order(self) -> Flags:
+        """Whether each comes after the one before by start, and then by end; the first one does."""
+        start, end = self.start, self.end
+        later: Flags = np.ones(len(start), dtype=bool)
+        later[1:] = (start[1:] > start[:-1]) | ((start[1:] == start[:-1]) & (end[1:] >= end[:-1]))
+        return later
+
 
 def _tile_threads(stack: CallStack, lanes: Lanes, window: Window) -> tuple[Ints, Ints, Ints, Ints]:
     """Clip the pieces to the window, and add gaps before the first and after the last of each lane."""
@@ -70,7 +79,8 @@ def _tile_threads(stack: CallStack, lanes: Lanes, window: Window) -> tuple[Ints,
     start = np.clip(stack.piece_start, window.start, window.end)
     end = np.clip(stack.piece_end, window.start, window.end)
     keep = end > start
-    lane, start, end, event = lane[keep], start[keep], end[keep], event[keep]
+    if not keep.all():
+        lane, start, end, event = lane[keep], start[keep], end[keep], event[keep]
     threads = np.flatnonzero(lanes.is_thread)
     first = np.full(len(threads), window.end, dtype=np.int64)
     last = np.full(len(threads), window.start, dtype=np.int64)
@@ -83,9 +93,9 @@ def _tile_threads(stack: CallStack, lanes: Lanes, window: Window) -> tuple[Ints,
     lane = np.concatenate([threads, lane, threads])
     start, end = np.concatenate([at[0], start, last]), np.concatenate([first, end, at[1]])
     event = np.concatenate([outer, event, outer])
-    keep = end > start
-    order = np.lexsort((start[keep], lane[keep]))
-    return lane[keep][order], start[keep][order], end[keep][order], event[keep][order]
+    order = np.lexsort((start, lane))
+    order = order[(end > start)[order]]
+    return lane[order], start[order], end[order], event[order]
 
 
 def build_segments(
@@ -127,7 +137,7 @@ def _cut_threads(
     waits: Waits,
     recorded: tuple[Ints, Ints],
     cuts: tuple[Ints, Ints],
-) -> list[Ints]:
+) -> tuple[Ints, ...]:
     """Cut the threads: lane, start, end, event, kind and gap's name of each segment."""
     keys = Keys(window.start, window.end, len(lanes.frame))
     lane, start, end, event = _tile_threads(stack, lanes, window)
@@ -159,11 +169,13 @@ def _cut_threads(
     gap_name = np.where(outside, GAP_CODE[OUTSIDE_RECORDING], _UNTRACED)
     _mark_waits(events, waits, keys, bounds, seg_event, kind, gap_name)
     passed = _passed_by(edges, keys, np.flatnonzero(kind == WAIT), bounds, keys.of(seg_lane, seg_end))
-    columns = (seg_lane, seg_start, seg_end, seg_event, kind, gap_name)
-    found = [np.insert(own, passed, own[passed]) for own in columns]
-    moment = passed + np.arange(len(passed))
-    found[2][moment] = found[1][moment]
-    return found
+    columns: tuple[Ints, ...] = (seg_lane, seg_start, seg_end, seg_event, kind, gap_name)
+    if len(passed):
+        twice = np.insert(np.arange(len(bounds)), passed, passed)
+        columns = tuple(own[twice] for own in columns)
+        moment = passed + np.arange(len(passed))
+        columns[2][moment] = columns[1][moment]
+    return columns
 
 
 def _passed_by(edges: Edges, keys: Keys, waits: Ints, start: Ints, end: Ints) -> Ints:
@@ -178,8 +190,10 @@ def _passed_by(edges: Edges, keys: Keys, waits: Ints, start: Ints, end: Ints) ->
         return keys.of(lane[chosen], time[chosen])
 
     enters = np.isin(start[waits], ports(edges.effect_event, edges.effect_lane, edges.effect_time))
-    leaves = np.isin(end[waits], ports(edges.cause_event, edges.cause_lane, edges.cause_time))
-    return waits[enters & leaves]
+    entered = waits[enters]
+    if not len(entered):
+        return entered
+    return entered[np.isin(end[entered], ports(edges.cause_event, edges.cause_lane, edges.cause_time))]
 
 
 def _recorded(events: Events, lanes: Lanes) -> tuple[Ints, Ints]:
@@ -229,11 +243,9 @@ def _with_streams(
     edges: Edges,
     window: Window,
     recorded: Ints,
-    threads: list[Ints],
+    threads: tuple[Ints, ...],
 ) -> Segments:
-    """Add one segment for each GPU activity until it is complete, and the roots, and sort all.
-
-    `threads` is used up: its columns are dropped one after the other.
+    """Add one segment for each GPU activity until it is complete, and the roots, to those of the threads.
 
     A root lasts until the recording of its rank begins (`recorded`, by lane): it is empty for the rank whose
     recording begins first.
@@ -251,22 +263,24 @@ def _with_streams(
     at_start = nothing + window.start
     begins = np.maximum(recorded[roots], window.start)
     late = np.where(begins > window.start, GAP_CODE[OUTSIDE_RECORDING], 0)
-    on_thread = np.arange(len(threads[0]) + len(roots) + len(gpu)) < len(threads[0])
-    columns = [
-        np.concatenate([threads.pop(0), root, work])
-        for root, work in (
-            (roots, events.lane[gpu]),
-            (at_start, events.start[gpu]),
-            (begins, end[gpu]),
-            (nothing - 1, gpu),
-            (nothing + GAP, gpu * 0 + WORK),
-            (late, gpu * 0),
+    streams = [
+        np.concatenate(both)
+        for both in zip(
+            (roots, at_start, begins, nothing - 1, nothing + GAP, late),
+            (events.lane[gpu], events.start[gpu], end[gpu], gpu, gpu * 0 + WORK, gpu * 0),
+            strict=True,
         )
     ]
-    order = np.lexsort((columns[3], columns[2], columns[1], columns[0]))
-    lane, start, end, event, kind, gap_name = (columns.pop(0)[order] for _ in range(len(columns)))
+    in_order = np.lexsort(streams[3::-1])
+    columns = [np.concatenate([mine, other[in_order]]) for mine, other in zip(threads, streams, strict=True)]
+    on_thread = np.arange(len(columns[0])) < len(threads[0])
+    if (columns[0][1:] < columns[0][:-1]).any():
+        order = np.argsort(columns[0], kind="stable")
+        columns, on_thread = [column[order] for column in columns], on_thread[order]
+    lane, start, end, event, kind, gap_name = columns
     activity = np.full(len(events), -1, dtype=np.int64)
-    is_activity = (event >= 0) & ~on_thread[order]
-    activity[event[is_activity]] = np.flatnonzero(is_activity)
-    work: Ints = np.where(kind == WAIT, 0, end - start)
-    return Segments(lane, start, end, event, kind, gap_name, work, on_thread[order], activity, activity)
+    is_activity = np.flatnonzero((event >= 0) & ~on_thread)
+    activity[event[is_activity]] = is_activity
+    work = end - start
+    work[kind == WAIT] = 0
+    return Segments(lane, start, end, event, kind, gap_name, work, on_thread, activity, activity)

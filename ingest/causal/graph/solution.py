@@ -12,6 +12,7 @@ from tracegraph.ingest.causal.graph.binding import Binding
 from tracegraph.ingest.causal.graph.dependencies import Dependencies
 from tracegraph.ingest.causal.graph.longest_path import Replay
 from tracegraph.ingest.causal.graph.meetings import Meetings
+from tracegraph.ingest.causal.graph.runs import find_links
 from tracegraph.ingest.causal.graph.segments import Segments
 from tracegraph.ingest.causal.launches.launches import Launches
 from tracegraph.ingest.causal.rules.context import Scene
@@ -40,7 +41,8 @@ class Solution:
     @property
     def replay(self) -> Replay:
         """The replay of the graph; made anew each time, since it holds as much memory as the graph."""
-        return Replay(self.segments, self.dependencies, self.window, self.sink)
+        links = find_links(self.segments, self.dependencies)
+        return Replay(self.segments, links, self.window, self.sink)
 
     @cached_property
     def slack(self) -> Ints:

@@ -112,7 +112,7 @@ class _Entries:
         across = ~along & ~cut
         is_entry = begins.copy()
         is_entry[effect[~along]] = True
-        in_order = replay_order(segments, found)
+        in_order = replay_order(segments, cause, effect)
         entries = in_order[is_entry[in_order]]
         place = np.full(count, -1, dtype=np.int64)
         place[entries] = np.arange(len(entries))

@@ -1,18 +1,19 @@
 """A change of a run: what takes less time or ends at once, in which window, and what depends then."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
-from tracegraph.ingest.array_tables import select_rows
+from tracegraph.ingest.array_tables import join_rows, select_rows
 from tracegraph.ingest.arrays import Flags, Floats, Ints
 from tracegraph.ingest.causal.graph.dependencies import Dependencies
 from tracegraph.ingest.causal.graph.segments import WAIT, WORK
-from tracegraph.ingest.what_if.changes.edit import FOR_OTHERS, Edit, apply_edit, inside_span, join_edits
+from tracegraph.ingest.causal.rules.edges import GAP_OF_MECHANISM
+from tracegraph.ingest.what_if.changes.edit import FOR_OTHERS, Edit, Left, apply_edit, inside_span, join_edits
 from tracegraph.ingest.what_if.graph.graph import ReplayGraph, StepWindow, never_early
-from tracegraph.vocabulary.gaps import GAP_CODE, WAITING_FOR_RANK
+from tracegraph.vocabulary.gaps import GAP_CODE, GAP_NAMES, WAITING_FOR_RANK
 from tracegraph.vocabulary.mechanisms import CODE, COLLECTIVE
 
 
@@ -58,6 +59,13 @@ class Change:
         factors = self.factors
         at = np.flatnonzero(factors != 1)
         return at, factors[at]
+
+    @cached_property
+    def removed(self) -> Flags | None:
+        """The segments whose work takes no time, if that of all others stays; else None."""
+        factors = self.factors
+        gone = factors == 0
+        return gone if np.count_nonzero(gone) == np.count_nonzero(factors != 1) else None
 
     @property
     def of_threads(self) -> tuple[int, ...]:
@@ -118,37 +126,39 @@ def step_window(graph: ReplayGraph, step: StepWindow) -> Span:
     return Span(step.start, step.window_end, counts if counts.any() else inside, inside)
 
 
-def ended_stretches(graph: ReplayGraph, span: Span, change: Change) -> Flags:
-    """Flag the waits and gaps of a window that end at once and are segments."""
-    segments = graph.segments
-    ended = np.where(
-        segments.on_thread,
-        np.isin(segments.gap_name, change.of_threads),
-        np.isin(segments.gap_name, change.gaps),
-    )
-    for one in change.waits:
-        if one.gap >= 0:
-            ended |= one.inside & segments.on_thread & (segments.gap_name == one.gap)
-        else:
-            ended |= _before(graph, _of_rule(graph, one))
-    stretches: Flags = ended & span.inside & (segments.kind != WORK)
-    return stretches
+@dataclass(frozen=True)
+class Ended:
+    """The waits and gaps of a window that are segments, and the dependencies, that end at once in a change.
+
+    A dependency ends if its lag has the name of a gap that ends at once, or if its rule ends.
+    """
+
+    stretches: Flags
+    dependencies: Flags
 
 
-def ended_dependencies(graph: ReplayGraph, span: Span, change: Change) -> Flags:
-    """Flag the dependencies whose lag has the name of a gap that ends at once, or whose rule ends."""
-    found = graph.dependencies
-    on_thread = graph.segments.on_thread[found.effect]
-    named = np.where(
-        on_thread, np.isin(graph.gap_name, change.of_threads), np.isin(graph.gap_name, change.gaps)
-    )
+def find_ended(graph: ReplayGraph, span: Span, change: Change) -> Ended:
+    """Find what ends at once in a window."""
+    segments, found = graph.segments, graph.dependencies
+    stretches = _are_named(segments.gap_name, segments.on_thread, change)
+    named = _are_named(graph.gap_name, segments.on_thread[found.effect], change)
     for one in change.waits:
         if one.gap >= 0:
+            stretches |= one.inside & segments.on_thread & (segments.gap_name == one.gap)
+            on_thread = segments.on_thread[found.effect]
             named |= on_thread & (graph.gap_name == one.gap) & _inside(graph, one)
         else:
-            named |= _of_rule(graph, one)
-    ended: Flags = named & span.inside[found.effect]
-    return ended
+            of_rule = _of_rule(graph, one)
+            stretches |= _before(graph, of_rule)
+            named |= of_rule
+    return Ended(stretches & span.inside & (segments.kind != WORK), named & span.inside[found.effect])
+
+
+def _are_named(gap_name: Ints, on_thread: Flags, change: Change) -> Flags:
+    """Tell which gaps end at once by their names, on threads and elsewhere."""
+    codes = np.arange(len(GAP_NAMES) + 1)
+    named: Flags = np.isin(codes, change.gaps)[gap_name]
+    return named | (np.isin(codes, change.at_calls)[gap_name] & on_thread) if change.at_calls else named
 
 
 def _of_rule(graph: ReplayGraph, one: EndedWaits) -> Flags:
@@ -181,28 +191,33 @@ def changed_dependencies(graph: ReplayGraph, span: Span, change: Change) -> tupl
     A thread that waits for another lane no longer does; a segment that starts late after its cause starts at
     once. A rank that no longer waits for others continues from the moment when it comes itself.
     """
-    found, gap_name = _without_waits(graph, span, change)
+    left = find_left(graph, span, change, lambda: find_ended(graph, span, change))
+    found = select_rows(replace(graph.dependencies, lag=left.lag), left.kept)
+    names = np.append(graph.gap_name[left.kept], GAP_OF_MECHANISM[left.added.mechanism])
+    return join_rows([found, left.added]), names
+
+
+def find_left(graph: ReplayGraph, span: Span, change: Change, ended: Callable[[], Ended]) -> Left:
+    """Find which dependencies a change leaves and adds; `ended`: finds what ends at once in it."""
+    left = Left(np.ones(len(graph.dependencies), dtype=bool), never_early(graph.dependencies.lag))
+    if change.ends_waits:
+        left = _without_waits(graph, span, change, ended(), left)
     if change.edit is None or not change.edit.is_structural:
-        return found, gap_name
-    return apply_edit(inside_span(change.edit, span.inside), graph.segments, found, gap_name)
+        return left
+    edit = inside_span(change.edit, span.inside)
+    return apply_edit(edit, graph.segments, graph.dependencies, graph.gap_name, left)
 
 
-def _without_waits(graph: ReplayGraph, span: Span, change: Change) -> tuple[Dependencies, Ints]:
-    """Find the dependencies if the gaps of a change end at once, and the names of their gaps."""
-    found = never_early(graph.dependencies)
-    if not change.ends_waits:
-        return found, graph.gap_name
-    segments, here = graph.segments, span.inside[found.effect]
-    ended = ended_dependencies(graph, span, change)
-    freed = ended & FOR_OTHERS[found.mechanism]
-    waits = ended_stretches(graph, span, change) & (segments.kind == WAIT)
+def _without_waits(graph: ReplayGraph, span: Span, change: Change, ended: Ended, left: Left) -> Left:
+    """Find the dependencies that are left if the gaps of a change end at once."""
+    found, segments, for_others = graph.dependencies, graph.segments, FOR_OTHERS[graph.dependencies.mechanism]
+    waits = ended.stretches & (segments.kind == WAIT)
     # A wait inside a call has the name; the edge that ends it has none if it has no lag.
-    after_wait = np.append(False, waits[:-1] & segments.on_thread[:-1])
-    freed |= after_wait[found.effect] & here & FOR_OTHERS[found.mechanism]
+    after_wait = np.append(False, waits[:-1] & segments.on_thread[:-1]) & span.inside
+    freed = (ended.dependencies | after_wait[found.effect]) & for_others
     if GAP_CODE[WAITING_FOR_RANK] in change.gaps:
-        freed |= here & _between_ranks(graph)
-    changed = replace(found, lag=np.where(ended, 0, found.lag))
-    return select_rows(changed, ~freed), graph.gap_name[~freed]
+        freed |= span.inside[found.effect] & _between_ranks(graph)
+    return replace(left, kept=~freed, lag=np.where(ended.dependencies, 0, left.lag))
 
 
 def _between_ranks(graph: ReplayGraph) -> Flags:

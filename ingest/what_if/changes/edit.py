@@ -1,7 +1,7 @@
 """What a fix changes in a causal graph besides the time of work: waits, lanes, lags and order."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -10,7 +10,6 @@ from tracegraph.ingest.arrays import Flags, Floats, Ints
 from tracegraph.ingest.causal.events.events import NONE
 from tracegraph.ingest.causal.graph.dependencies import Dependencies
 from tracegraph.ingest.causal.graph.segments import Segments
-from tracegraph.ingest.causal.rules.edges import GAP_OF_MECHANISM
 from tracegraph.vocabulary.gaps import GAP_CODE, STREAM_QUEUE
 from tracegraph.vocabulary.mechanisms import (
     CODE,
@@ -145,6 +144,8 @@ def _joined(edits: Sequence[Edit]) -> Edit:
 
 def inside_span(edit: Edit, inside: Flags) -> Edit:
     """Keep the part of an edit that is about the segments `inside`."""
+    if inside.all():
+        return edit
     both = inside[edit.added.cause] & inside[edit.added.effect]
     return Edit(
         factor=np.where(inside, edit.factor, 1.0),
@@ -157,30 +158,43 @@ def inside_span(edit: Edit, inside: Flags) -> Edit:
     )
 
 
-def apply_edit(
-    edit: Edit, segments: Segments, found: Dependencies, gap_name: Ints
-) -> tuple[Dependencies, Ints]:
-    """Find the dependencies, and the names of their gaps, as an edit leaves them.
+@dataclass(frozen=True)
+class Left:
+    """What a change leaves of a graph's dependencies: which are kept, their lags (ns), and what is added."""
+
+    kept: Flags
+    lag: Ints
+    added: Dependencies = field(default_factory=no_dependencies)
+
+
+def apply_edit(edit: Edit, segments: Segments, found: Dependencies, gap_name: Ints, left: Left) -> Left:
+    """Find the dependencies as an edit leaves them, of those that are `left` without it.
 
     Segments on an assumed lane run one after the other there; those that stay on the old lane continue
     without them.
     """
-    lane = edit.lane
-    in_order = np.isin(found.mechanism, _ORDER)
-    in_order &= segments.lane[found.cause] == segments.lane[found.effect]
-    apart = in_order & (lane[found.cause] != lane[found.effect])
-    between = edit.unawaited[found.cause] & ~segments.on_thread[found.effect]
-    elsewhere = edit.relaunched[found.effect] & _LAUNCHES[found.mechanism]
-    kept = ~apart & ~elsewhere & ~((edit.freed[found.effect] | between) & FOR_GPU[found.mechanism])
-    follows = found.mechanism == CODE[STREAM_ORDER]
-    lag = edit.queue_lag[found.effect]
+    kept, lag, added = left.kept.copy(), left.lag, [left.added, edit.added]
+    waits = np.flatnonzero(FOR_GPU[found.mechanism])
+    between = edit.unawaited[found.cause[waits]] & ~segments.on_thread[found.effect[waits]]
+    kept[waits[edit.freed[found.effect[waits]] | between]] = False
+    if edit.relaunched.any():
+        launches = np.flatnonzero(_LAUNCHES[found.mechanism])
+        kept[launches[edit.relaunched[found.effect[launches]]]] = False
+    follows = np.flatnonzero(found.mechanism == CODE[STREAM_ORDER])
+    if edit.lane.any():
+        apart = edit.lane[found.cause] != edit.lane[found.effect]
+        apart &= segments.lane[found.cause] == segments.lane[found.effect]
+        kept &= ~(apart & np.isin(found.mechanism, _ORDER))
+        in_order = lag[follows[left.kept[follows]]]
+        usual = int(np.median(in_order)) if len(in_order) else 0
+        added.insert(1, _side_by_side(segments, edit.lane, usual))
+    queue_lag = edit.queue_lag[found.effect[follows]]
     # A lag that is longer than a queue's has another reason, which stays: others' turns, or lost work.
-    in_queue = follows & (gap_name == GAP_CODE[STREAM_QUEUE]) & (lag != NONE)
-    changed = replace(found, lag=np.where(in_queue, lag, found.lag))
-    usual = int(np.median(found.lag[follows])) if follows.any() else 0
-    added = join_rows([_side_by_side(segments, lane, usual), edit.added])
-    names = np.append(gap_name[kept], GAP_OF_MECHANISM[added.mechanism])
-    return join_rows([select_rows(changed, kept), added]), names
+    in_queue = (gap_name[follows] == GAP_CODE[STREAM_QUEUE]) & (queue_lag != NONE)
+    if in_queue.any():
+        lag = lag.copy()
+        lag[follows[in_queue]] = queue_lag[in_queue]
+    return Left(kept, lag, join_rows(added))
 
 
 def _side_by_side(segments: Segments, lane: Ints, stream_lag: int) -> Dependencies:

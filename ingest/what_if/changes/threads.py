@@ -46,10 +46,11 @@ def with_gaps(graph: ReplayGraph, chosen: Flags) -> Flags:
 
 def launched(graph: ReplayGraph, *, by_graphs: bool) -> tuple[Ints, Ints]:
     """Find host segments that launch GPU work, and the work: by graph launches, or by other calls."""
-    found = graph.dependencies
-    mine = found.mechanism == CODE[GRAPH_LAUNCH if by_graphs else LAUNCH]
-    mine &= ~graph.segments.on_thread[found.effect] & graph.segments.on_thread[found.cause]
-    return found.cause[mine], found.effect[mine]
+    found, on_thread = graph.dependencies, graph.segments.on_thread
+    mine = np.flatnonzero(found.mechanism == CODE[GRAPH_LAUNCH if by_graphs else LAUNCH])
+    cause, effect = found.cause[mine], found.effect[mine]
+    chosen = ~on_thread[effect] & on_thread[cause]
+    return cause[chosen], effect[chosen]
 
 
 def with_reasons(segments: Segments) -> Flags:
@@ -62,9 +63,11 @@ def with_reasons(segments: Segments) -> Flags:
 def host_waits(graph: ReplayGraph) -> Ints:
     """Find the dependencies by which threads wait for the GPU; the waits lie before their effects."""
     found, segments = graph.dependencies, graph.segments
-    waits = FOR_GPU[found.mechanism] & segments.on_thread[found.effect] & (found.effect > 0)
-    waits &= segments.lane[found.effect - 1] == segments.lane[found.effect]
-    return np.flatnonzero(waits)
+    waits = np.flatnonzero(FOR_GPU[found.mechanism])
+    effect = found.effect[waits]
+    on_thread = segments.on_thread[effect] & (effect > 0)
+    told: Ints = waits[on_thread & (segments.lane[effect - 1] == segments.lane[effect])]
+    return told
 
 
 def back_to_back_ns(graph: ReplayGraph) -> int | None:

@@ -16,7 +16,6 @@ from tracegraph.ingest.what_if.changes.launch_calls import calls_left_out
 from tracegraph.ingest.what_if.changes.sent_together import Collectives, find_collectives, may_be_awaited
 from tracegraph.ingest.what_if.fixes.fix import Candidate, Fix, Scene, asked_for, escaped, made_in
 from tracegraph.ingest.what_if.graph.graph import ReplayGraph
-from tracegraph.ingest.what_if.graph.launch_stretches import launching_segments
 from tracegraph.ingest.what_if.graph.shared_cores import as_if_alone
 from tracegraph.ingest.what_if.graph.transfers import of_collectives, transferring
 from tracegraph.vocabulary.mechanisms import CODE, RESUME
@@ -131,7 +130,7 @@ def _at_once(graph: ReplayGraph, found: Collectives, costs: Mapping[int, _Cost])
     of_event[found.event] = factor
     changed = of_event[segments.event]
     works = ~np.isnan(changed) & transferring(graph)
-    call = launching_segments(graph)[found.last]
+    call = graph.launching[found.last]
     asked = (call >= 0) & ~segments.on_thread[found.last] & ~np.isnan(factor)
     gone = calls_left_out(graph, found.group[asked], call[asked], found.becomes[asked])
     factors = np.where(gone, 0.0, np.where(works, changed, 1.0))
@@ -176,7 +175,8 @@ def _added(graph: ReplayGraph, cause: Ints, effect: Ints, mechanism: Ints, lag: 
     added = assumed(segments.start[effect] - segments.completion[cause], cause, effect, mechanism, lag)
     if (segments.start[cause] > segments.start[effect]).any():
         try:
-            replay_order(segments, join_rows([graph.dependencies, added]))
+            found = join_rows([graph.dependencies, added])
+            replay_order(segments, found.cause, found.effect)
         except InputError as error:
             raise InputError(
                 "some of them begin only after something waited for others, so they cannot be sent at once",

@@ -30,8 +30,12 @@ def compiled(graph: ReplayGraph, chosen: Flags) -> Edit:
     The own time of annotations goes, too: between the operators that they hold, Python runs without frames.
     That of collectives on threads stays: it is a transfer.
     """
+    return _removed(graph, chosen & _compiled(graph))
+
+
+def _removed(graph: ReplayGraph, own: Flags) -> Edit:
     edit = no_edit(len(graph.segments))
-    return replace(edit, factor=np.where(chosen & _compiled(graph), 0.0, edit.factor))
+    return replace(edit, factor=np.where(own, 0.0, edit.factor))
 
 
 def _compiled(graph: ReplayGraph) -> Flags:
@@ -62,19 +66,21 @@ def _find(scene: Scene) -> Iterator[Candidate]:
     own = np.array([is_own(str(name)) for name in frames.name.values])[frames.name.codes]
     own &= frames.category.among(*names_of(Role.FRAME))
     by_name = np.bincount(frames.name.codes[own], inclusive[own], len(frames.name.values))
-    taken, tried = np.where(_compiled(graph), scene.on_path_ns, 0), 0
+    goes = _compiled(graph)
+    taken, tried = np.where(goes, scene.on_path_ns, 0), 0
     for code in np.argsort(-by_name, kind="stable").tolist():
-        below = held_by(graph, frames.name.codes == code) >= 0
         if by_name[code] < scene.least_ns or tried == _MOST:
             break
+        below = held_by(graph, frames.name.codes == code) >= 0
         if spent[below].sum() > _WHOLE * total:
             continue
         tried += 1
         name = str(frames.name.values[code])
         selector, held = f"under={escaped(name)}", int(taken[below].sum())
-        yield _candidate(graph, selector, below, f"{_OWN} below {name} takes {short_ns(held)} of the path")
+        evidence = f"{_OWN} below {name} takes {short_ns(held)} of the path"
+        yield _candidate(graph, selector, below & goes, evidence)
     evidence = f"{_OWN} takes {short_ns(total)} of the path, {_most_of_it(graph, spent)}"
-    yield _candidate(graph, f"category={names_of(Role.FRAME)[0]}", python, evidence)
+    yield _candidate(graph, f"category={names_of(Role.FRAME)[0]}", python & goes, evidence)
 
 
 def _most_of_it(graph: ReplayGraph, spent: Ints) -> str:
@@ -87,11 +93,11 @@ def _most_of_it(graph: ReplayGraph, spent: Ints) -> str:
     )
 
 
-def _candidate(graph: ReplayGraph, selector: str, chosen: Flags, evidence: str) -> Candidate:
+def _candidate(graph: ReplayGraph, selector: str, own: Flags, evidence: str) -> Candidate:
     return Candidate(
         selector=selector,
         options=asked_for(FIX.name, [selector]),
-        change=made_in(graph, compiled(graph, chosen)),
+        change=made_in(graph, _removed(graph, own)),
         evidence=evidence,
     )
 

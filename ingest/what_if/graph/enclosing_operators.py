@@ -3,6 +3,7 @@
 import numpy as np
 
 from tracegraph.ingest.arrays import Flags, Ints
+from tracegraph.ingest.causal.events.ancestors import nearest_above
 from tracegraph.ingest.causal.graph.stack_frames import Frames
 from tracegraph.ingest.what_if.graph.graph import ReplayGraph
 from tracegraph.vocabulary.categories import Role, names_of
@@ -57,10 +58,8 @@ def _codes_of_steps(graph: ReplayGraph) -> Ints:
 
 def nearest_event(graph: ReplayGraph, chosen: Flags, event: Ints) -> Ints:
     """Find the innermost chosen event at or above each event, -1 for none."""
-    above, at, chosen = np.append(graph.calls.parent, -1), event.copy(), np.append(chosen, False)
-    while (climbing := (at >= 0) & ~chosen[at]).any():
-        at = np.where(climbing, above[at], at)
-    return at
+    own = np.where(chosen, np.arange(len(graph.calls)), -1)
+    return np.append(nearest_above(own, graph.calls.parent), -1)[event]
 
 
 def inside_events(graph: ReplayGraph, chosen: Flags) -> Flags:

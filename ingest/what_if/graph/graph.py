@@ -1,7 +1,7 @@
 """The part of a causal graph that a replay needs, from the model of a run or from its stored tables."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -13,6 +13,7 @@ from tracegraph.ingest.causal.events.lanes import Lanes
 from tracegraph.ingest.causal.events.window import Window
 from tracegraph.ingest.causal.graph.dependencies import Dependencies
 from tracegraph.ingest.causal.graph.longest_path import Replay
+from tracegraph.ingest.causal.graph.runs import Links, Sides, chosen_links, find_sides
 from tracegraph.ingest.causal.graph.segments import WORK, Segments
 from tracegraph.ingest.causal.graph.solution import Solution
 from tracegraph.ingest.causal.graph.stack_frames import Frames, find_frames
@@ -20,6 +21,7 @@ from tracegraph.ingest.causal.steps.phases import Phases
 from tracegraph.ingest.text_columns import TextColumn, with_role
 from tracegraph.ingest.what_if.graph.facts import WorkFacts
 from tracegraph.ingest.what_if.graph.hand_overs import HandedOver, find_handed_over
+from tracegraph.ingest.what_if.graph.launch_stretches import launching_segments
 from tracegraph.vocabulary.categories import Role
 from tracegraph.vocabulary.step_names import STEP_PREFIX
 
@@ -46,8 +48,15 @@ class Calls:
         return len(self.start)
 
     def of_role(self, *roles: Role) -> Flags:
-        """Flag the events whose category has one of `roles`."""
-        return with_role(self.category, *roles)
+        """Flag the events whose category has one of `roles`; many ask for the same."""
+        if roles not in self._of_roles:
+            self._of_roles[roles] = with_role(self.category, *roles)
+            self._of_roles[roles].setflags(write=False)
+        return self._of_roles[roles]
+
+    @cached_property
+    def _of_roles(self) -> dict[tuple[Role, ...], Flags]:
+        return {}
 
 
 @dataclass(frozen=True)
@@ -110,8 +119,8 @@ class ReplayGraph:
         TracegraphError
             If it does not, since then nothing that it says of changes could be trusted.
         """
-        found = never_early(self.dependencies)
-        replay = Replay(self.segments, found, self.window, self.sink, self.fixed)
+        lag = never_early(self.dependencies.lag)
+        replay = self.replay_with(chosen_links(self.dependencies, lag, self.sides))
         again = replay.run(self.segments.work, np.ones(len(self.segments), dtype=bool)).start
         wrong = np.flatnonzero(again != self.segments.start)
         if len(wrong):
@@ -120,6 +129,20 @@ class ReplayGraph:
                 "this is a fault of tracegraph, please report it with the trace",
             )
         return replay
+
+    def replay_with(self, links: Links) -> Replay:
+        """Make the replay of its segments with other dependencies."""
+        return Replay(self.segments, links, self.window, self.sink, self.fixed)
+
+    @cached_property
+    def sides(self) -> Sides:
+        """Which of its dependencies make runs, and which hold up others."""
+        return find_sides(self.segments, self.dependencies)
+
+    @cached_property
+    def launching(self) -> Ints:
+        """The segment of a thread that launched each segment of GPU work, -1 for none and for threads."""
+        return launching_segments(self)
 
     @cached_property
     def handed_over(self) -> HandedOver:
@@ -135,12 +158,12 @@ class ReplayGraph:
         return counted if counted.any() else is_work | (np.arange(len(segments)) == self.sink)
 
 
-def never_early(found: Dependencies) -> Dependencies:
-    """Make the dependencies as they hold after a change: no effect starts before its cause is complete.
+def never_early(lag: Ints) -> Ints:
+    """Make lags as they hold after a change: no effect starts before its cause is complete.
 
     A cause that lost a close race counts as 1 ns too early, which is right at the recorded times only.
     """
-    return replace(found, lag=np.maximum(found.lag, 0))
+    return np.maximum(lag, 0)
 
 
 def graph_of(model: Solution) -> ReplayGraph:

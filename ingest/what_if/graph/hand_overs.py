@@ -7,7 +7,6 @@ import numpy as np
 
 from tracegraph.ingest.arrays import Ints
 from tracegraph.ingest.causal.graph.segments import WAIT
-from tracegraph.ingest.what_if.graph.launch_stretches import launching_segments
 from tracegraph.vocabulary.mechanisms import AUTOGRAD_HAND_OFF, AUTOGRAD_JOIN, CODE, HAND_OVER, RESUME
 
 if TYPE_CHECKING:
@@ -81,7 +80,7 @@ def find_handed_over(graph: "ReplayGraph") -> HandedOver:
     inside = segments.on_thread & (taken >= 0)
     inside[inside] = np.flatnonzero(inside) < end[taken[inside]]
     of_segment[inside] = taken[inside]
-    launching = launching_segments(graph)
+    launching = graph.launching
     launched = launching >= 0
     of_segment[launched] = of_segment[launching[launched]]
     after = np.minimum(giver + 1, len(lane) - 1)

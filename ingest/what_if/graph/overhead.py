@@ -1,6 +1,6 @@
 """What recording cost: the profiler's time in each event, estimated from the recording itself."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -155,32 +155,46 @@ def charge(graph: ReplayGraph, overhead: Overhead) -> Ints:
 
     The rest of the cost is taken from the segments after it.
     """
+    return next(charges(graph, [overhead]))
+
+
+def charges(graph: ReplayGraph, overheads: Sequence[Overhead]) -> Iterator[Ints]:
+    """Compute the same for several overheads of the same roles."""
+    segments = graph.segments
+    roles, works = list(overheads[0].of_role), segments.work * segments.on_thread
+    if not roles or not segments.on_thread.any():
+        yield from (np.zeros(len(segments), dtype=np.int64) for _ in overheads)
+        return
+    places = {role: _places(graph, role) for role in roles}
+    for overhead in overheads:
+        due = np.zeros(len(segments) + 1)
+        for role, (first, before) in places.items():
+            np.add.at(due, first, overhead.of_role[role].inside_ns)
+            np.add.at(due, before, overhead.of_role[role].outside_ns)
+        yield _taken(due[:-1], works, segments.lane)
+
+
+def _places(graph: ReplayGraph, role: Role) -> tuple[Ints, Ints]:
+    """Find the segment with which each event of a role begins, and the one before; their count for none."""
     calls, segments = graph.calls, graph.segments
-    due = np.zeros(len(segments) + 1)
-    threads = np.flatnonzero(segments.on_thread)
-    if not overhead.of_role or not len(threads):
-        return np.zeros(len(segments), dtype=np.int64)
+    threads, nowhere = np.flatnonzero(segments.on_thread), len(segments)
     stride = graph.window.end - graph.window.start + 1
     keys = segments.lane[threads] * stride + segments.start[threads] - graph.window.start
-    on_thread = graph.lanes.is_thread[calls.lane]
     inside = (calls.start >= graph.window.start) & (calls.end <= graph.window.end)
-    nowhere = len(segments)
+    mine = np.flatnonzero(calls.of_role(role) & graph.lanes.is_thread[calls.lane] & inside)
+    lane = calls.lane[mine]
+    place = np.searchsorted(keys, lane * stride + calls.start[mine] - graph.window.start)
     at_or_after, lanes = np.append(threads, nowhere), np.append(segments.lane, -1)
-    for role, cost in overhead.of_role.items():
-        mine = np.flatnonzero(calls.of_role(role) & on_thread & inside)
-        lane = calls.lane[mine]
-        place = np.searchsorted(keys, lane * stride + calls.start[mine] - graph.window.start)
-        # Recording as the window begins took its time before it; recording as it ends takes it after.
-        for segment, ns in ((at_or_after[place], cost.inside_ns), (at_or_after[place - 1], cost.outside_ns)):
-            np.add.at(due, np.where(lanes[segment] == lane, segment, nowhere), ns)
-    return _taken(due[:-1], segments.work * segments.on_thread, segments.lane)
+    # Recording as the window begins took its time before it; recording as it ends takes it after.
+    first, before = at_or_after[place], at_or_after[place - 1]
+    return tuple(np.where(lanes[one] == lane, one, nowhere) for one in (first, before))  # type: ignore[return-value]
 
 
 def _taken(due: "np.ndarray[tuple[int], np.dtype[np.float64]]", work: Ints, lane: Ints) -> Ints:
     """Compute what is taken from each work if the rest of what is due is taken from those after it."""
-    owed = np.cumsum(due - work)
-    first = np.append(True, lane[1:] != lane[:-1])
-    begins = np.flatnonzero(first)
+    owed = due - work
+    np.cumsum(owed, out=owed)
+    begins = np.flatnonzero(np.append(True, lane[1:] != lane[:-1]))
     sizes = np.diff(np.append(begins, len(lane)))
     owed -= np.repeat(owed[begins] - due[begins] + work[begins], sizes)
     # What is still owed after a segment: what came due since the last moment at which nothing was owed.
@@ -188,7 +202,9 @@ def _taken(due: "np.ndarray[tuple[int], np.dtype[np.float64]]", work: Ints, lane
     for begin, size in zip(begins.tolist(), sizes.tolist(), strict=True):
         own = least[begin : begin + size]
         np.minimum.accumulate(own, out=own)
-    rest = owed - least
-    before = np.where(first, 0, np.append(0, rest[:-1]))
-    taken: Ints = np.rint(np.clip(due + before - rest, 0, work)).astype(np.int64)
-    return taken
+    rest = np.subtract(owed, least, out=owed)
+    taken = np.add(due[1:], rest[:-1], out=least[1:])
+    taken[begins[1:] - 1] = due[begins[1:]]
+    least[0] = due[0]
+    taken = np.subtract(least, rest, out=least)
+    return np.rint(np.clip(taken, 0, work, out=taken), out=taken).astype(np.int64)

@@ -10,7 +10,6 @@ from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.causal.events.events import NONE
 from tracegraph.ingest.what_if.graph.enclosing_operators import inside_events, nearest_event
 from tracegraph.ingest.what_if.graph.graph import ReplayGraph
-from tracegraph.ingest.what_if.graph.launch_stretches import launching_segments
 from tracegraph.ingest.what_if.graph.transfers import collectives_of, communicates
 from tracegraph.vocabulary.categories import Role
 from tracegraph.vocabulary.collectives import FSDP, FSDP_GATHER, FSDP_TAKES_OVER, gathered_module
@@ -68,7 +67,7 @@ def gather_passes(graph: ReplayGraph) -> list[list[Gather]]:
     event = np.flatnonzero(sharded_gathers(graph) & calls.of_role(Role.KERNEL))
     first = _first_segments(graph)
     marks = nearest_event(graph, _named(graph, FSDP_GATHER), calls.call[event])
-    launching = launching_segments(graph)
+    launching = graph.launching
     uses = _Uses(graph, first)
     passes: dict[tuple[int, ...], list[Gather]] = {}
     for gather, mark in zip(event.tolist(), marks.tolist(), strict=True):

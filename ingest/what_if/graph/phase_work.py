@@ -4,7 +4,6 @@ import numpy as np
 
 from tracegraph.ingest.arrays import Flags
 from tracegraph.ingest.what_if.graph.graph import ReplayGraph
-from tracegraph.ingest.what_if.graph.launch_stretches import launching_segments
 from tracegraph.vocabulary.phases import PHASE_NAMES
 
 
@@ -24,6 +23,6 @@ def of_phase(graph: ReplayGraph, name: str) -> Flags:
 
 def with_launched(graph: ReplayGraph, host: Flags) -> Flags:
     """Flag the GPU work that chosen host segments launched."""
-    launching = launching_segments(graph)
+    launching = graph.launching
     held: Flags = (launching >= 0) & host[launching]
     return held

@@ -10,7 +10,7 @@ from tracegraph.ingest.causal.graph.model import Model
 from tracegraph.ingest.causal.graph.path_rows import Stretches, find_stretches
 from tracegraph.ingest.what_if.changes.change import Change
 from tracegraph.ingest.what_if.graph.graph import ReplayGraph
-from tracegraph.ingest.what_if.graph.subtrees import held_by
+from tracegraph.ingest.what_if.graph.subtrees import Spots, find_spots
 from tracegraph.ingest.what_if.predictions.predict import Predictor, predictor_of
 from tracegraph.vocabulary.canonical_names import common_name
 from tracegraph.vocabulary.categories import GAP, Role, has_role
@@ -53,14 +53,16 @@ def find_potential(model: Model, predictor: Predictor | None = None) -> list[Row
     graph = predictor.graph
     if not graph.counted.any():
         return []
-    rows = find_stretches(model)
-    found = [_row(graph, predictor, one) for one in (*_named(graph, rows), *_waits(rows))]
+    rows, spots = find_stretches(model), find_spots(graph)
+    chosen = (*_named(graph, rows, spots), *_waits(rows))
+    del rows  # it is as large as the path
+    found = [_row(predictor, one, spots) for one in chosen]
     return sorted(found, key=lambda row: -int(str(row["gain_ns"])))
 
 
 @dataclass(frozen=True)
 class _Candidate:
-    """A name, or a wait, with the time of the path in it; `held`: the segments that a name holds.
+    """A name, or a wait, with the time of the path in it; `held`: the spots that a name holds.
 
     `inside`: the larger name that holds nearly all of it, if one is listed.
     """
@@ -72,12 +74,12 @@ class _Candidate:
     inside: str | None = None
 
 
-def _row(graph: ReplayGraph, predictor: Predictor, one: _Candidate) -> Row:
+def _row(predictor: Predictor, one: _Candidate, spots: Spots) -> Row:
     if one.held is None:
-        changes = [Change(np.ones(len(graph.segments)), (GAP_NAMES.index(one.name),))]
+        changes = [Change(np.ones(len(spots.of_segment)), (GAP_NAMES.index(one.name),))]
         selector = f"remove-wait={one.name}"
     else:
-        changes = [Change(np.where(one.held, factor, 1.0)) for factor in (0.0, 0.5)]
+        changes = [Change(np.where(one.held, factor, 1.0)[spots.of_segment]) for factor in (0.0, 0.5)]
         selector = "under=" + one.name.replace(",", "\\,")
     removed = predictor.predict(changes[0])
     return {
@@ -110,11 +112,11 @@ def _waits(rows: Stretches) -> Iterator[_Candidate]:
             yield _Candidate(GAP_NAMES[code], GAP, int(spent[code]))
 
 
-def _named(graph: ReplayGraph, rows: Stretches) -> Sequence[_Candidate]:
+def _named(graph: ReplayGraph, rows: Stretches, spots: Spots) -> Sequence[_Candidate]:
     """Choose the names that hold most of the path, none of which is much the same as another."""
-    spent = np.bincount(rows.segment, rows.duration, len(graph.segments)).astype(np.int64)
+    spent = np.bincount(spots.of_segment[rows.segment], rows.duration, len(spots.frame)).astype(np.int64)
     chosen: list[_Candidate] = []
-    for one in sorted(_candidates(graph, spent), key=_preference):
+    for one in sorted(_candidates(graph, spent, spots), key=_preference):
         if not any(_shared(spent, one, other) >= _SAME * max(one.path_ns, other.path_ns) for other in chosen):
             chosen.append(one)
     largest = sorted(chosen, key=lambda one: -one.path_ns)[:_ITEMS]
@@ -131,16 +133,16 @@ def _shared(spent: Ints, one: _Candidate, other: _Candidate) -> int:
     return int(spent[one.held & other.held].sum()) if one.held is not None and other.held is not None else 0
 
 
-def _candidates(graph: ReplayGraph, spent: Ints) -> Iterator[_Candidate]:
+def _candidates(graph: ReplayGraph, spent: Ints, spots: Spots) -> Iterator[_Candidate]:
     """Yield the names that hold much of the path.
 
-    `spent`: the path's ns in each segment, with the lag before it.
+    `spent`: the path's ns in each spot, with the lags before its segments.
     """
     frames, marker = graph.frames, graph.step_marker
-    own = np.bincount(frames.of_segment, spent, len(frames)).astype(np.int64)
-    handed = graph.handed_over
+    own = np.bincount(spots.frame, spent, len(frames)).astype(np.int64)
+    handed = spots.handed
     given = np.bincount(handed.of_segment + 1, spent, len(handed) + 1)[1:]
-    inclusive = own + np.bincount(frames.of_segment[handed.giver], given, len(frames)).astype(np.int64)
+    inclusive = own + np.bincount(spots.frame[handed.giver], given, len(frames)).astype(np.int64)
     for here in range(len(frames) - 1, -1, -1):
         if frames.parent[here] >= 0:
             inclusive[frames.parent[here]] += inclusive[here]
@@ -152,7 +154,7 @@ def _candidates(graph: ReplayGraph, spent: Ints) -> Iterator[_Candidate]:
         category = str(frames.category.values[one % len(frames.category.values)])
         # On the path or not, on all ranks, and of every category, as `under=NAME` removes it.
         mine = called & (frames.name.codes == one // len(frames.category.values))
-        held = held_by(graph, mine) >= 0
+        held = spots.held_by(frames, mine)
         path_ns, own_ns = int(spent[held].sum()), int(own[mine].sum())
         is_whole = name in (marker, STEP_PREFIX) or name.endswith(SCRIPT) or path_ns > _WHOLE * total
         # A call is named for its own time: operator and kernel name what it launches.

@@ -5,24 +5,27 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 
+from tracegraph.ingest.array_tables import join_rows
 from tracegraph.ingest.arrays import Flags, Ints
 from tracegraph.ingest.causal.events.events import NONE
 from tracegraph.ingest.causal.graph.hotspots import Kinds, find_kinds
 from tracegraph.ingest.causal.graph.longest_path import Outcome, Replay
+from tracegraph.ingest.causal.graph.runs import chosen_links, find_links
 from tracegraph.ingest.causal.graph.segments import GAP, WAIT, WORK
 from tracegraph.ingest.causal.graph.solution import Solution
 from tracegraph.ingest.what_if.changes.change import (
     Change,
+    Ended,
     Span,
-    changed_dependencies,
-    ended_dependencies,
-    ended_stretches,
+    find_ended,
+    find_left,
     whole_window,
 )
 from tracegraph.ingest.what_if.graph.facts import WorkFacts
-from tracegraph.ingest.what_if.graph.graph import ReplayGraph, graph_of
-from tracegraph.ingest.what_if.graph.overhead import NO_OVERHEAD, Overhead, charge, estimate_overhead
+from tracegraph.ingest.what_if.graph.graph import ReplayGraph, graph_of, never_early
+from tracegraph.ingest.what_if.graph.overhead import NO_OVERHEAD, Overhead, charges, estimate_overhead
 from tracegraph.ingest.what_if.graph.recorded_edges import on_recorded_edges
 from tracegraph.ingest.what_if.graph.shared_cores import SharedCores
 from tracegraph.ingest.what_if.graph.unrecorded_time import held_by_earlier_work
@@ -94,23 +97,13 @@ class Glance:
     following: Sequence[Mapping[str, object]]
 
 
-@dataclass(frozen=True)
-class _Ended:
-    """The waits and gaps of a window, and the dependencies, that end at once in a change."""
-
-    change: Change
-    stretches: Flags
-    dependencies: Flags
-
-
 class Predictor:
     """Predicts changes of one window of a run under one estimate of what recording cost."""
 
     def __init__(self, graph: ReplayGraph, span: Span, overhead: Overhead = NO_OVERHEAD) -> None:
         self.graph, self.span, self.overhead = graph, span, overhead
-        self._works: dict[str, Ints] = {}
         self._outcomes: dict[str, Outcome] = {}
-        self._ended_last: _Ended | None = None
+        self._ended_last: tuple[Change, Ended] | None = None
 
     @property
     def _usual(self) -> str:
@@ -122,13 +115,17 @@ class Predictor:
 
     def _work(self, level: str) -> Ints:
         """Compute the work of each segment without what is taken off for recording."""
-        if level not in self._works:
-            work, overhead = self.graph.segments.work, self.overhead
-            costs = {LEAST: overhead.low, USUAL: overhead, MOST: overhead.high}
-            if level != NAIVE:
-                work = work - np.where(self.span.inside, charge(self.graph, costs[level]), 0)
-            self._works[level] = work
-        return self._works[level]
+        return self._works[level] if level != NAIVE else self.graph.segments.work
+
+    @cached_property
+    def _works(self) -> dict[str, Ints]:
+        """The work of each segment without what is taken off for recording, at each level of its cost."""
+        costs = dict(
+            zip((LEAST, USUAL, MOST), (self.overhead.low, self.overhead, self.overhead.high), strict=True)
+        )
+        work, inside = self.graph.segments.work, self.span.inside
+        taken = charges(self.graph, list(costs.values()))
+        return {level: work - one * inside for level, one in zip(costs, taken, strict=True)}
 
     def unchanged(self, level: str = NAIVE) -> Outcome:
         """Replay the window without a change."""
@@ -161,12 +158,13 @@ class Predictor:
     def glance(self, change: Change) -> Glance:
         """Predict a change without how far the gain may be off."""
         replay = self._changed_graph(change)
-        after = self._after(change, NAIVE, replay)
+        work = self._changed_work(change, self._work(NAIVE))
+        after = self._replay(work, replay)
         naive = self._gain(NAIVE, after)
         usual = self._usual
         corrected = naive if usual == NAIVE else self._gain(usual, self._after(change, usual, replay))
         basis = CORRECTED if self.overhead.of_role else NAIVE
-        return Glance(basis, corrected, naive, self._following(change, after))
+        return Glance(basis, corrected, naive, self._following(after, work))
 
     def predict(self, change: Change, least: Change | None = None) -> Prediction:
         """Predict everything that is said of a change; `least`: as in `ranged`."""
@@ -184,7 +182,7 @@ class Predictor:
             overhead_ns=self.overhead_ns,
             after=after,
             after_work=works[NAIVE],
-            following=self._following(change, after),
+            following=self._following(after, works[NAIVE]),
         )
 
     def ranged(self, change: Change, known: Gain, least: Change | None = None) -> Ranged:
@@ -218,7 +216,7 @@ class Predictor:
         held = corrected if self._held is None else self._held.gain(change)
         likely = (doubted, corrected.at_most(held.gain_ns), *(gains[level] for level in works))
         others = [self.gain(one) for one in self._otherwise(change)]
-        other_steps = 1 + self._by_chance(self._work(NAIVE) - works[NAIVE])
+        other_steps = 1 + self._by_chance(change, works[NAIVE])
         most = [round(ns * other_steps) for ns in (removed[self._usual],) * 2 + tuple(removed.values())]
         low, high = possible_range((*likely, *others), [*most, *[self.span.length_ns] * len(others)])
         return Ranged(
@@ -238,25 +236,45 @@ class Predictor:
         freed = self._cores.freed(np.where(self.span.inside, change.factor, 1.0))
         return [] if freed is None else [replace(change, factor=freed)]
 
-    def _by_chance(self, removed: Ints) -> float:
+    def _by_chance(self, change: Change, left: Ints) -> float:
         """Find the share (0..1) by which a change may remove more from other steps than from recorded ones.
 
         It is half the 95 % interval of the mean over these; 0 if they are too few to tell.
 
         Parameters
         ----------
-        removed
-            What is removed from the work of each segment, ns.
+        left
+            The work that is left of each segment, ns.
         """
+        if not self._steps[1]:
+            return 0.0
+        if change.removed is None:
+            return spread_of_mean(self._in_steps(np.maximum(self._work(NAIVE) - left, 0)))
+        return spread_of_mean(self._spent_in_steps - self._in_steps(left))
+
+    def _in_steps(self, work: Ints) -> Ints:
+        """Sum up work in each step of the window, ns."""
+        number, count = self._steps
+        sums: Ints = np.bincount(number, work, count + 1)[:count].astype(np.int64)
+        return sums
+
+    @cached_property
+    def _spent_in_steps(self) -> Ints:
+        return self._in_steps(self._work(NAIVE))
+
+    @cached_property
+    def _steps(self) -> tuple[npt.NDArray[np.int32], int]:
+        """The place of each segment's step among those of the window, `count` for none, and this count."""
         span, calls, event = self.span, self.graph.calls, self.graph.segments.event
         inside = [one for one in self.graph.steps if span.start <= one.start and one.end <= span.end]
         numbers = np.unique([one.number for one in inside])
-        mine = (event >= 0) & (removed > 0)
-        step, ns = calls.step[event[mine]], removed[mine]
-        known = np.isin(step, numbers)
-        spent = np.zeros(len(numbers), dtype=np.int64)
-        np.add.at(spent, np.searchsorted(numbers, step[known]), ns[known])
-        return spread_of_mean(spent)
+        if not len(numbers):
+            return np.empty(0, dtype=np.int32), 0
+        place = np.searchsorted(numbers, calls.step)
+        known = np.append(numbers, 0)[place] == calls.step
+        known &= place < len(numbers)
+        of_call = np.append(np.where(known, place, len(numbers)), len(numbers)).astype(np.int32)
+        return of_call[event], len(numbers)
 
     def _gain(self, level: str, after: Outcome) -> Gain:
         before = self.unchanged(level).end
@@ -267,24 +285,32 @@ class Predictor:
         return self._replay(self._changed_work(change, self._work(level)), replay)
 
     def _changed_work(self, change: Change, work: Ints) -> Ints:
-        segments, (at, factor) = self.graph.segments, change.scaled
-        inside = self.span.inside[at]
-        at, factor = at[inside], factor[inside]
-        changed = work.copy()
-        changed[at] = np.rint(work[at] * factor)
+        changed = self._scaled_work(change, work)
         if change.ends_waits:
+            segments = self.graph.segments
             changed[(segments.kind == GAP) & self._ended(change).stretches & segments.on_thread] = 0
         return changed
 
-    def _ended(self, change: Change) -> _Ended:
+    def _scaled_work(self, change: Change, work: Ints) -> Ints:
+        if change.removed is not None:
+            return np.where(change.removed & self.span.inside, 0, work)
+        at, factor = change.scaled
+        if not self._is_whole:
+            inside = self.span.inside[at]
+            at, factor = at[inside], factor[inside]
+        changed = work.copy()
+        changed[at] = np.rint(work[at] * factor)
+        return changed
+
+    @cached_property
+    def _is_whole(self) -> bool:
+        return bool(self.span.inside.all())
+
+    def _ended(self, change: Change) -> Ended:
         """Find what ends at once, for all levels of a change together."""
-        if self._ended_last is None or self._ended_last.change is not change:
-            self._ended_last = _Ended(
-                change,
-                ended_stretches(self.graph, self.span, change),
-                ended_dependencies(self.graph, self.span, change),
-            )
-        return self._ended_last
+        if self._ended_last is None or self._ended_last[0] is not change:
+            self._ended_last = change, find_ended(self.graph, self.span, change)
+        return self._ended_last[1]
 
     def _removed_ns(self, change: Change, level: str, left: Ints) -> int:
         """Sum up the time that a change removes from the unchanged replay of a level, ns.
@@ -295,41 +321,52 @@ class Predictor:
         if edit is not None and edit.reorders:
             return self.span.length_ns  # the recorded order is gone: no sum of work bounds it
         work = self._work(level)
+        if not change.ends_waits and edit is None and change.removed is not None:
+            return int(work.sum() - left.sum())
+        shorter = np.maximum(work - left, 0)
         if not change.ends_waits and edit is None:
-            at = change.scaled[0]
-            return int(np.maximum(work[at] - left[at], 0).sum())
-        removed = np.maximum(work - left, 0)
-        segments, start = self.graph.segments, self.unchanged(level).start
-        ended = self._ended(change).stretches.copy()
+            return int(shorter.sum())
+        segments, found = self.graph.segments, self.graph.dependencies
+        ended = self._ended(change).stretches
         if edit is not None:
             freed = edit.freed & self.span.inside
-            ended |= np.append(freed[1:], False) & (segments.kind == WAIT) & segments.on_thread
-        # A wait lasts until what follows on its lane.
-        follows = np.append((segments.lane[1:] == segments.lane[:-1]) & (segments.kind[:-1] == WAIT), False)
-        until = np.where(follows, np.append(start[1:], 0), start + work)
+            ended = ended | np.append(freed[1:], False) & (segments.kind == WAIT) & segments.on_thread
+        at = np.flatnonzero(ended)
+        lasts = self._lasting(at, work, self.unchanged(level))
         lag = np.zeros(len(segments), dtype=np.int64)
-        found = self.graph.dependencies
-        lagging = self._ended(change).dependencies.copy()
+        lagging = np.flatnonzero(self._ended(change).dependencies)
+        effect = found.effect[lagging]
         # On a thread, the stretch before an edge already stands for its lag.
-        lagging &= ~(segments.on_thread[found.effect] & np.append(False, ended[:-1])[found.effect])
-        np.maximum.at(lag, found.effect[lagging], found.lag[lagging])
+        told = segments.on_thread[effect] & ended[effect - 1] & (effect > 0)
+        np.maximum.at(lag, effect[~told], found.lag[lagging[~told]])
         if edit is not None:
-            follows = (found.mechanism == CODE[STREAM_ORDER]) & (edit.queue_lag[found.effect] != NONE)
-            shorter = np.maximum(found.lag - np.maximum(edit.queue_lag[found.effect], 0), 0)
-            np.maximum.at(lag, found.effect[follows], shorter[follows])
-        return int(np.where(ended, np.maximum(until - start, removed), removed).sum() + lag.sum())
+            follows = np.flatnonzero(found.mechanism == CODE[STREAM_ORDER])
+            follows = follows[edit.queue_lag[found.effect[follows]] != NONE]
+            effect = found.effect[follows]
+            np.maximum.at(lag, effect, found.lag[follows] - np.maximum(edit.queue_lag[effect], 0))
+        return int(shorter.sum() + np.maximum(lasts - shorter[at], 0).sum() + lag.sum())
+
+    def _lasting(self, at: Ints, work: Ints, outcome: Outcome) -> Ints:
+        """Calculate how long some segments last in a replay; a wait lasts until what follows on its lane."""
+        segments, start = self.graph.segments, outcome.starts()
+        after = np.minimum(at + 1, len(segments) - 1)
+        follows = (after > at) & (segments.lane[after] == segments.lane[at]) & (segments.kind[at] == WAIT)
+        return np.where(follows, start[after] - start[at], work[at])
 
     def _changed_graph(self, change: Change) -> Replay | None:
         """Make the replay with changed dependencies, None if only work is changed."""
         if not change.is_structural:
             return None
-        changed, _ = changed_dependencies(self.graph, self.span, change)
-        found = self.graph.dependencies
+        graph = self.graph
+        left = find_left(graph, self.span, change, lambda: self._ended(change))
         edited = change.edit is not None and change.edit.is_structural
-        alike = not edited and len(changed) == len(found)
-        if alike and (changed.lag == np.maximum(found.lag, 0)).all():
+        alike = not edited and left.kept.all()
+        if alike and (left.lag == never_early(graph.dependencies.lag)).all():
             return None  # only gaps between the segments of threads end: they held nothing else
-        return Replay(self.graph.segments, changed, self.graph.window, self.graph.sink, self.graph.fixed)
+        links = chosen_links(graph.dependencies, left.lag, graph.sides, left.kept)
+        if len(left.added):
+            links = join_rows([links, find_links(graph.segments, left.added)])
+        return graph.replay_with(links)
 
     @cached_property
     def _cores(self) -> SharedCores:
@@ -360,13 +397,18 @@ class Predictor:
         inferred = found.confidence[found.binding & ~found.recorded]
         return float(inferred.mean()) if len(inferred) else 1.0
 
-    def _following(self, change: Change, after: Outcome) -> list[dict[str, object]]:
-        segments, kinds = self.graph.segments, self._kinds
-        on_path = after.on_path & self.span.inside & (segments.kind == WORK) & (segments.event >= 0)
-        at = np.flatnonzero(on_path)
+    def _following(self, after: Outcome, work: Ints) -> list[dict[str, object]]:
+        kinds, at = self._kinds, np.flatnonzero(after.on_path & self._may_follow)
         mine = replace(kinds, number=kinds.number[at])
-        lengths = mine.lengths(self._changed_work(change, segments.work)[at])
+        lengths = mine.lengths(work[at])
         return [mine.row(lengths, number) for number in mine.longest(lengths, _FOLLOWING)]
+
+    @cached_property
+    def _may_follow(self) -> Flags:
+        """The work of events in the window."""
+        segments = self.graph.segments
+        works: Flags = self.span.inside & (segments.kind == WORK) & (segments.event >= 0)
+        return works
 
     @cached_property
     def _kinds(self) -> Kinds:

@@ -65,7 +65,7 @@ def _with_gain(model: Solution, predictor: Predictor, kinds: Kinds, row: Row) ->
         # Its own time, with what no rule explains inside: as `name=` selects it.
         event = segments.event
         mine = (event >= 0) & (segments.kind != WAIT)
-        mine &= model.events.name.among(name)[event] & model.events.category.among(category)[event]
+        mine &= (model.events.name.among(name) & model.events.category.among(category))[event]
         change = Change(np.where(mine, 0.0, 1.0))
     said = predictor.glance(change)
     gains = {"gain_ns": said.corrected.gain_ns, "naive_ns": said.naive.gain_ns, "basis": said.basis}
@@ -74,7 +74,10 @@ def _with_gain(model: Solution, predictor: Predictor, kinds: Kinds, row: Row) ->
 
 def _waits(model: Solution) -> Iterator[Row]:
     """Yield the time on the path in the waits of each of `_OWN_WAITS`, if there is some, as rows."""
-    rows, found = find_stretches(model), model.dependencies
+    found = model.dependencies
+    if not np.isin(found.mechanism[found.binding], _OWN_WAITS).any():
+        return
+    rows = find_stretches(model)
     for rule in _OWN_WAITS:
         bound = (rows.event < 0) & (rows.edge >= 0)
         spent = int(rows.duration[bound][found.mechanism[rows.edge[bound]] == rule].sum())

@@ -12,6 +12,7 @@ from tracegraph.ingest.causal.events.window import Window
 from tracegraph.ingest.causal.graph.binding import find_sink, walk
 from tracegraph.ingest.causal.graph.dependencies import Dependencies
 from tracegraph.ingest.causal.graph.longest_path import Outcome, Replay
+from tracegraph.ingest.causal.graph.runs import find_links
 from tracegraph.ingest.causal.rules.edges import GAP_OF_MECHANISM
 from tracegraph.ingest.what_if.changes.change import Span
 from tracegraph.ingest.what_if.changes.resulting_graph import Replayed, replay_to_end
@@ -44,11 +45,11 @@ class Edited:
         TracegraphError
             If the replay of the unedited graph does not reproduce its starts.
         """
-        graph, recorded = self.graph, never_early(self.graph.dependencies)
+        graph, recorded = self.graph, never_early(self.graph.dependencies.lag)
         there = select_rows(self.dependencies, self.kept)
-        if np.array_equal(there.lag, recorded.lag) and len(self.kept) == len(recorded):
+        if np.array_equal(there.lag, recorded) and len(self.kept) == len(recorded):
             return graph.replay
-        return Replay(graph.segments, there, graph.window, graph.sink, graph.fixed)
+        return graph.replay_with(find_links(graph.segments, there))
 
     def run(self, span: Span) -> Outcome:
         """Replay up to the last segment that counts for a window."""
@@ -62,7 +63,7 @@ class Edited:
 
 def unedited(graph: ReplayGraph) -> Edited:
     """Make the state of a graph before its first edit."""
-    found = never_early(graph.dependencies)
+    found = replace(graph.dependencies, lag=never_early(graph.dependencies.lag))
     return Edited(graph, graph.segments.work, found, graph.gap_name, np.ones(len(found), dtype=bool))
 
 
