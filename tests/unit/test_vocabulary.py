@@ -17,9 +17,11 @@ from tracegraph.vocabulary.categories import (
     ANY_OTHER,
     CATEGORIES,
     LIBRARY_COLLECTIVE,
+    NOT_IN_LANES,
     Role,
     find_category,
     is_known,
+    labels_of,
 )
 from tracegraph.vocabulary.collectives import CALLS, CAUSES, KIND, ON_THREADS
 from tracegraph.vocabulary.evidence import EVIDENCE
@@ -37,9 +39,12 @@ MODULES = [
     for path in sorted((ROOT / room).rglob("*.py"))
     if path.name not in DECLARED or path.parent.name != "store"
 ]
+WITHOUT_FRAMES = {f'"{label}"' for label in labels_of(*NOT_IN_LANES, Role.OTHER) | {ANY_OTHER.label}}
+"""Labels of events that have no place in a lane, or may be a moment, as a run's counts name them."""
 VALUES = {
     *(*SEGMENT_KINDS, *EVIDENCE, *CAUSES, "thread", "stream", "ready", "[]", "{}", r"\n", STEP_PREFIX),
     *(*KIND, *PHASE_NAMES, *KERNEL_TYPES, *IDLE_CATEGORIES, OTHERS, "call", "delay", "CPU", "GPU"),
+    *WITHOUT_FRAMES,
     *(" overlapping ", "", "|", ",", " -> ", CALLS, *ON_THREADS, WAITS_INSIDE),
 }
 """Texts in Cypher that are no names: kinds of things, states, JSON, steps, what joins names, a sentence."""
@@ -110,6 +115,13 @@ def test_close_races_in_cypher_are_those_of_the_rules() -> None:
     assert listed is not None
     racing = [mechanism.name for mechanism in MECHANISMS if mechanism.races]
     assert re.findall(r"'([^']*)'", listed[1]) == racing
+
+
+def test_where_events_may_have_no_frame_all_are_looked_at() -> None:
+    text = (ROOT / "queries" / "cypher" / "times_about.cypher").read_text()
+    listed = re.search(r"label IN \[([^\]]*)\]", text)
+    assert listed is not None
+    assert set(re.findall(r"'([^']*)'", listed[1])) == WITHOUT_FRAMES
 
 
 def test_operations_off_gpus_are_looked_for_under_every_back_end_and_of_ranks_in_short() -> None:
