@@ -11,6 +11,7 @@ from stored_traces import take_for_own
 from storing_runs import store_run
 
 from tracegraph.base.errors import InputError, StoreError
+from tracegraph.base.locks import lock
 from tracegraph.queries.module import CypherModule, load, names
 from tracegraph.store.connection import Database
 from tracegraph.store.connection_settings import ConnectionSettings
@@ -19,6 +20,7 @@ from tracegraph.store.load.delete_run import delete_half_loaded, delete_run
 from tracegraph.store.load.indexes import await_indexes, begin_indexes, ensure_schema, finish_schema, lacking
 from tracegraph.store.load.load_run import as_loading, load_hidden, load_run, make_ready
 from tracegraph.store.managed.server import served_database
+from tracegraph.store.managed.server.leftovers import build_missing_indexes
 from tracegraph.store.schema import ddl
 from tracegraph.store.schema.ddl import constraint_names, match_nodes, names_needed
 from tracegraph.store.schema.node_labels import RUN
@@ -103,6 +105,22 @@ def test_indexes_that_a_killed_command_left_out_are_built_by_the_next(
     with open_database(workspace, MANAGED) as opened:
         assert not lacking(opened)
         assert not served_database.is_changed(workspace.neo4j_home, opened)
+
+
+def test_while_another_command_stores_a_run_only_what_questions_need_most_is_built(
+    database: Database, workspace: Workspace
+) -> None:
+    take_for_own(database, workspace)
+    with served_database.own_writes(workspace.neo4j_home, database):
+        for name in names_needed("path", "late"):
+            database.write(f"DROP INDEX {name}")
+        with lock(workspace.ingest_lock):
+            build_missing_indexes(workspace, database)
+        assert lacking(database) == ["late"]
+        await_indexes(database)
+    build_missing_indexes(workspace, database)
+    assert not lacking(database)
+    finish_schema(database)
 
 
 def test_a_first_look_reads_each_node_once_without_the_other_indexes(tmp_path: Path) -> None:
