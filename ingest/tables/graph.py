@@ -25,6 +25,7 @@ from tracegraph.ingest.tables.collectives import collective_nodes, member_of
 from tracegraph.ingest.tables.columns import SegmentNodes, label_column, make_table
 from tracegraph.ingest.tables.gpu_work import with_kernel_types
 from tracegraph.ingest.tables.measures import counter_nodes, measured, work_of
+from tracegraph.ingest.tables.pauses import find_pauses
 from tracegraph.ingest.trace import FileFacts, TraceFile, file_facts
 from tracegraph.store.schema import node_labels, schema
 from tracegraph.store.tables import GraphTables, new_graph
@@ -141,8 +142,10 @@ def _add_tables(
     graph.nodes["Lane"] = graph_nodes.lane_nodes(model, lane_ids, common)
     graph.nodes["Step"] = graph_nodes.step_nodes(model, step_ids, common)
     graph.nodes["Phase"] = graph_nodes.phase_nodes(model, phase_ids, common)
-    graph.nodes["Event"] = graph_nodes.event_nodes(stated, model, event_ids, segments, frames, common)
-    graph.nodes["Segment"] = graph_nodes.segment_nodes(model, segments, frames, common)
+    pauses = find_pauses(model)
+    graph.nodes["Event"] = graph_nodes.event_nodes(stated, model, event_ids, segments, frames, pauses, common)
+    graph.nodes["Segment"] = graph_nodes.segment_nodes(model, segments, frames, pauses, common)
+    del pauses
     graph.nodes["Chain"] = graph_nodes.chain_nodes(model, chain_first, chain_ids, common)
     graph.nodes["Frame"] = graph_nodes.frame_nodes(model, frames, frame_ids, common)
     graph.relationships.update(graph_relationships.dependency_tables(model, segments))

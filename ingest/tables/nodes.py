@@ -16,7 +16,7 @@ from tracegraph.ingest.ranks.communication import COMMUNICATION_COLUMNS
 from tracegraph.ingest.tables.columns import Columns, SegmentNodes, label_column, make_table, nullable
 from tracegraph.ingest.tables.gpu_work import gpu_work_columns
 from tracegraph.ingest.tables.launched_inside import find_launched_inside
-from tracegraph.ingest.tables.pauses import Pauses, find_pauses
+from tracegraph.ingest.tables.pauses import Pauses
 from tracegraph.ingest.text_columns import TextColumn, arrow_texts
 from tracegraph.ingest.trace import STATED_COLUMNS, FileFacts
 from tracegraph.store.schema import node_labels
@@ -151,7 +151,13 @@ def _event_labels(category: str) -> str:
 
 
 def event_nodes(
-    table: pa.Table, model: Solution, ids: Ints, segments: SegmentNodes, frames: Frames, common: Columns
+    table: pa.Table,
+    model: Solution,
+    ids: Ints,
+    segments: SegmentNodes,
+    frames: Frames,
+    pauses: Pauses,
+    common: Columns,
 ) -> pa.Table:
     """Make one row for each event, in the order of the files, which state `table`.
 
@@ -163,7 +169,6 @@ def event_nodes(
     named = [_event_labels(text) for text in category.dictionary.to_pylist()]
     own = np.full(len(events), -1, dtype=np.int64)
     own[model.segments.event[segments.merged]] = np.flatnonzero(segments.merged)
-    pauses = find_pauses(model)
     kind = np.where(own < 0, 0, 1 + pauses.is_one[own])
     labels = [f"{label}{more}" for more in ("", *(f";{one}" for one in _SEGMENT_LABELS)) for label in named]
     label_sets = arrow_texts(code + len(named) * kind, labels)
@@ -192,10 +197,12 @@ def event_nodes(
     return make_table(columns, carried.values(), len(events))
 
 
-def segment_nodes(model: Solution, nodes: SegmentNodes, frames: Frames, common: Columns) -> pa.Table:
+def segment_nodes(
+    model: Solution, nodes: SegmentNodes, frames: Frames, pauses: Pauses, common: Columns
+) -> pa.Table:
     """Make one row for each segment that is not an event's node: pieces, waits and gaps."""
     segments, events = model.segments, model.events
-    keep, pauses = ~nodes.merged, find_pauses(model)
+    keep = ~nodes.merged
     event, is_work = segments.event[keep], (segments.kind == WORK)[keep]
     gap_name = segments.gap_name[keep] + len(events.name.values)
     gap, lane = len(events.category.values), segments.lane[keep]

@@ -22,6 +22,8 @@ class Pauses:
         The name of that gap, by position in `GAP_NAMES`.
     is_one
         Whether it is a pause: no work, or after a gap.
+    follows_gap
+        Whether it is after a gap.
     """
 
     since: Ints
