@@ -74,7 +74,7 @@ def in_copy(work: Callable[[], Result]) -> Iterator[Callable[[], Result]]:
 
 
 def _fork() -> int | None:
-    """Copy this process; the copy gets 0, and None says that there is no room for one."""
+    """Fork this process; return 0 in the copy, and None if the system has no room for one."""
     with warnings.catch_warnings():
         # Python warns of threads: see _PATIENCE_S.
         warnings.simplefilter("ignore", DeprecationWarning)
@@ -85,7 +85,7 @@ def _fork() -> int | None:
 
 
 def _answer(work: Callable[[], object], output: int, into: int) -> NoReturn:
-    """Do the work and write what it finds, and nothing else: whoever waits says what goes wrong."""
+    """Write the result of the work and print nothing: the caller repeats what fails, and reports it."""
     try:
         ctypes.CDLL(None).prctl(_DIES_WITH_PARENT, signal.SIGKILL)
         os.close(output)

@@ -48,7 +48,7 @@ def beside(work: Callable[[], Result]) -> "Future[Result]":
 
 
 class Later(Generic[Result]):
-    """A job beside the caller's own work that begins when it is told to, or when its result is asked for."""
+    """A job beside the caller's own work, which begins on request or when its result is first needed."""
 
     def __init__(self, work: Callable[[], Result]) -> None:
         self._work = work

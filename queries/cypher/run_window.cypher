@@ -3,7 +3,7 @@
 // @column start_ns INTEGER start of the window, ns
 // @column end_ns INTEGER end of the window, ns
 // @column chain INTEGER id of the chain that ends exactly at the window's end, by work where there is some
-// Empty when: there is no such run, or it has no trace.
+// Empty when: the run does not exist, or has no trace.
 // Index: needs none.
 
 MATCH (r:Run {name: $run}) WHERE r.end_chain IS NOT NULL

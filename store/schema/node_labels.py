@@ -247,7 +247,7 @@ SEGMENT = NodeLabel(
         text("gap_name", "name of that gap (below)"),
     ),
 )
-PAUSE = NodeLabel("Pause", "A segment that is no work, or that follows a gap.", besides="Segment")
+PAUSE = NodeLabel("Pause", "A segment that does no work, or follows a gap.", besides="Segment")
 CHAIN = NodeLabel(
     "Chain",
     "A maximal run of segments of one lane, each bound by the one before.",

@@ -94,14 +94,18 @@ def test_an_index_that_failed_is_built_anew(database: Database) -> None:
     assert name in found["name"].tolist()
 
 
+def drop_later_indexes(database: Database) -> None:
+    for name in names_needed("path", "late"):
+        database.write(f"DROP INDEX {name}")
+    assert lacking(database) == ["path", "late"]
+
+
 def test_indexes_that_a_killed_command_left_out_are_built_by_the_next(
     database: Database, workspace: Workspace
 ) -> None:
     take_for_own(database, workspace)
     with served_database.own_writes(workspace.neo4j_home, database):
-        for name in names_needed("path", "late"):
-            database.write(f"DROP INDEX {name}")
-    assert lacking(database) == ["path", "late"]
+        drop_later_indexes(database)
     with open_database(workspace, MANAGED) as opened:
         assert not lacking(opened)
         assert not served_database.is_changed(workspace.neo4j_home, opened)
@@ -112,8 +116,7 @@ def test_while_another_command_stores_a_run_only_what_questions_need_most_is_bui
 ) -> None:
     take_for_own(database, workspace)
     with served_database.own_writes(workspace.neo4j_home, database):
-        for name in names_needed("path", "late"):
-            database.write(f"DROP INDEX {name}")
+        drop_later_indexes(database)
         with lock(workspace.ingest_lock):
             build_missing_indexes(workspace, database)
         assert lacking(database) == ["late"]
