@@ -181,7 +181,7 @@ def _whole_path(workspace: Workspace, kept: KeptAnswers, details: "pd.Series[Any
     if not kept.hold():
         return None
     rows = workspace.rows(str(details["name"]), str(details["created"]), _PATH)
-    return None if rows is None else rows.to_pandas(types_mapper=nullable)
+    return None if rows is None else rows.to_pandas(types_mapper=nullable, split_blocks=True)
 
 
 def _categorical(path: pd.DataFrame) -> pd.DataFrame:

@@ -1,7 +1,7 @@
 """Shares out the time of a path among the resources that can bound it."""
 
 from collections.abc import Mapping
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -48,6 +48,7 @@ OF_GAP: Mapping[str, Bottleneck] = {
     gaps.WAITING_FOR_GIL: "gil",
 }
 """What a gap on the path is bound by."""
+_PLACES: Mapping[str, int] = {name: place for place, name in enumerate(get_args(Bottleneck))}
 _SPECIFIC = 0.3
 """A resource other than plain CPU or GPU work goes first from this share of the path on: it says more. Chosen
 by eye: a smaller one would put a resource with little of the path before the CPU or GPU work that fills the
@@ -84,7 +85,7 @@ def shares(findings: Findings) -> dict[Bottleneck, float]:
         totals[name] = int(inside.sum())
         left = left - inside
     for one in get_args(Bottleneck):
-        totals[one] = totals.get(one, 0) + int(left[kind == one].sum())
+        totals[one] = totals.get(one, 0) + int(left[kind == _PLACES[one]].sum())
     found = {name: findings.share(ns) for name, ns in totals.items()}
 
     def rank(name: Bottleneck) -> tuple[bool, float]:
@@ -93,15 +94,20 @@ def shares(findings: Findings) -> dict[Bottleneck, float]:
     return {name: found[name] for name in sorted(found, key=rank)}
 
 
-def _kinds(findings: Findings) -> npt.NDArray[Any]:
-    """Classify each row of the path by what it is bound by, topics left aside."""
+def _kinds(findings: Findings) -> npt.NDArray[np.int8]:
+    """Classify each row of the path by what it is bound by, as a place in `_PLACES`, topics left aside."""
     path = findings.path
     streams = findings.lanes.loc[findings.lanes["kind"].eq(STREAM), "lane"]
-    kind = np.where(path["lane"].isin(streams), "gpu", "cpu").astype(object)
-    calls = of_role(path["category"], Role.CALL)
-    names = path["name"].astype(str)
+    on_stream = path["lane"].isin(streams).to_numpy()
+    kind = np.where(on_stream, _PLACES["gpu"], _PLACES["cpu"]).astype(np.int8)
+    calls = of_role(path["category"], Role.CALL).to_numpy()
+    # A million rows have a few hundred names: what each says is looked up once.
+    names = path["name"].astype("category").cat
+    texts, text_of = [str(text) for text in names.categories], names.codes.to_numpy()
     for part, resource in bounds.OF_CALL:
-        kind[calls & names.str.contains(part, regex=False)] = bounds.BOTTLENECKS[resource]
+        says = np.array([part in text for text in texts], dtype=bool)
+        kind[calls & says[text_of]] = _PLACES[bounds.BOTTLENECKS[resource]]
     in_gap = findings.is_gap.to_numpy()
-    kind[in_gap] = names[in_gap].map(OF_GAP).fillna("unknown")
+    of_gap = np.array([_PLACES[OF_GAP.get(text, "unknown")] for text in texts], dtype=np.int8)
+    kind[in_gap] = of_gap[text_of[in_gap]]
     return kind

@@ -55,15 +55,15 @@ def doubt_of_cpu(findings: Findings) -> Contradiction | None:
     if busy < _BUSY and findings.share(_opaque_ns(findings)) < _MOST:
         return None
     work = _own_work(findings)  # comes last because it goes over the names of the whole path
-    if work.empty:
+    if not work:
         return None
-    name, category = work.index[0]
-    share = findings.share(int(work.sum()))
-    row = _without(findings, str(name), str(category))
+    name, category = next(iter(work))
+    share = findings.share(sum(work.values()))
+    row = _without(findings, name, category)
     if row is None:
-        return Contradiction(share, busy, str(name), None) if busy >= _BUSY else None
+        return Contradiction(share, busy, name, None) if busy >= _BUSY else None
     gain_ns, held_ns = row
-    return None if gain_ns >= _NEXT_TO_NOTHING * held_ns else Contradiction(share, busy, str(name), gain_ns)
+    return None if gain_ns >= _NEXT_TO_NOTHING * held_ns else Contradiction(share, busy, name, gain_ns)
 
 
 def _is_own(findings: Findings) -> "pd.Series[bool]":
@@ -72,11 +72,17 @@ def _is_own(findings: Findings) -> "pd.Series[bool]":
     return own
 
 
-def _own_work(findings: Findings) -> "pd.Series[int]":
-    """Sum the own time on the path of each name of threads, the longest first."""
-    rows, own = findings.path[["name", "category"]].astype(str), _is_own(findings)
-    keys = [rows["name"][own], rows["category"][own]]
-    return findings.durations[own].groupby(keys).sum().sort_values(ascending=False, kind="stable")
+def _own_work(findings: Findings) -> dict[tuple[str, str], int]:
+    """Sum the own time on the path of each name and category of threads, the longest first, in ns."""
+    own = _is_own(findings)
+    # As categories, of which there are few: a path has a million rows.
+    keys = [findings.path[key][own].astype("category") for key in ("name", "category")]
+    sums = findings.durations[own].groupby(keys, observed=True).sum()
+    found = {
+        (str(name), str(category)): int(ns)
+        for (name, category), ns in zip(sums.index.tolist(), sums, strict=True)
+    }
+    return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
 
 
 def _opaque_ns(findings: Findings) -> int:
