@@ -54,20 +54,33 @@ def layer_communication(_: Values, work: pd.DataFrame, phases: pd.DataFrame) -> 
 
 
 def _with_layers(pieces: pd.DataFrame) -> pd.DataFrame:
-    """Add layer, number and what tells them to the pieces of each pass."""
+    """Add layer, number and what tells them to the pieces of each pass, which then stand together."""
+    of_pass = pieces.groupby(["step", "turn"], dropna=False, sort=False).ngroup().to_numpy()
+    order = np.argsort(of_pass, kind="stable")
+    ends = np.flatnonzero(np.diff(of_pass[order])) + 1
+    alike = pieces.groupby(["what", "name", "around"], dropna=False, sort=False).ngroup().to_numpy()
+    # Most passes launch the same as one before.
+    known: dict[tuple[bytes, Any], pd.DataFrame] = {}
     found = []
-    for _, own in pieces.groupby(["step", "turn"], dropna=False, sort=False):
-        phase: Any = own["phase"].iat[0]
-        layers = find_layers(own, phase)
-        if layers is None:
-            found.append(own.assign(layer=None, number=-1, told_by=None))
-            continue
-        names = np.array([*layers.names, None], dtype=object)[layers.number]
-        outside = np.flatnonzero(layers.number < 0)
-        inside = np.flatnonzero(layers.number >= 0)
-        names[outside] = np.select([outside < inside[0], outside > inside[-1]], [BEFORE, AFTER], BETWEEN)
-        found.append(own.assign(layer=names, number=layers.number, told_by=layers.told_by))
-    return pd.concat(found)
+    for places in np.split(order, ends):
+        phase = pieces["phase"].iat[places[0]]
+        launched = (alike[places].tobytes(), phase)
+        if launched not in known:
+            known[launched] = _layers(pieces.iloc[places], phase)
+        found.append(known[launched])
+    return pd.concat([pieces.iloc[order].reset_index(drop=True), pd.concat(found, ignore_index=True)], axis=1)
+
+
+def _layers(own: pd.DataFrame, phase: Any) -> pd.DataFrame:
+    """Say layer, number and what tells them for the pieces of one pass."""
+    layers = find_layers(own, phase)
+    if layers is None:
+        return pd.DataFrame({"layer": [None] * len(own), "number": -1, "told_by": None}, dtype=object)
+    names = np.array([*layers.names, None], dtype=object)[layers.number]
+    outside = np.flatnonzero(layers.number < 0)
+    inside = np.flatnonzero(layers.number >= 0)
+    names[outside] = np.select([outside < inside[0], outside > inside[-1]], [BEFORE, AFTER], BETWEEN)
+    return pd.DataFrame({"layer": names, "number": layers.number, "told_by": layers.told_by}, dtype=object)
 
 
 def _rows(pieces: pd.DataFrame, away: Away) -> Iterator[dict[str, Any]]:
