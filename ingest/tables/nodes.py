@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from tracegraph.ingest.arrays import Ints
+from tracegraph.ingest.causal.events.events import NONE
 from tracegraph.ingest.causal.graph.allocations import Allocations
 from tracegraph.ingest.causal.graph.segments import WORK
 from tracegraph.ingest.causal.graph.solution import Solution
@@ -61,8 +62,16 @@ def lane_nodes(model: Solution, ids: Ints, common: Columns) -> pa.Table:
         "labels": label_column("Lane", len(frame)),
         "lane": np.arange(len(frame)),
         **{name: pa.array(frame[name], from_pandas=True) for name in frame.columns},
+        "longest_ns": nullable(_longest(model)),
     }
     return make_table(columns, node_labels.LANE_NODE.properties, len(frame))
+
+
+def _longest(model: Solution) -> Ints:
+    """Find the longest time that an event of each lane takes itself, ns; NONE where a lane has no event."""
+    found = np.full(len(model.lanes.frame), NONE, dtype=np.int64)
+    np.maximum.at(found, model.events.lane, model.stack.self_time(model.events))
+    return found
 
 
 def step_nodes(model: Solution, ids: Ints, common: Columns) -> pa.Table:

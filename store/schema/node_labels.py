@@ -123,6 +123,7 @@ LANE_NODE = NodeLabel(
         Property(
             "matters", "BOOLEAN", "whether the path may end here: steps, operators or GPU work run on it"
         ),
+        time("longest_ns", "the longest time that one of its events takes itself; null without events"),
     ),
 )
 STEP = NodeLabel(

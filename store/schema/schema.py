@@ -9,7 +9,7 @@ from tracegraph.store.schema.properties import Index, Property, RelationshipType
 from tracegraph.vocabulary.evidence import EVIDENCE
 from tracegraph.vocabulary.mechanisms import Kind
 
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 """Workspaces and runs of another version are refused."""
 
 NODES = (

@@ -95,6 +95,13 @@ SET n.run = $run, n.rank = coalesce(n.rank, 0), n.lane = coalesce(n.lane, 0),
   n.duration_ns = n.end_ns - n.start_ns,
   n.kind = CASE WHEN n:Segment THEN coalesce(n.kind, 'work') WHEN n:Lane THEN coalesce(n.kind, 'thread') END
 """
+_LONGEST = """
+MATCH (l:Lane {run: $run})
+SET l.longest_ns = reduce(longest = null, one IN
+  COLLECT { MATCH (e:Event {run: $run, lane: l.lane}) RETURN coalesce(e.self_ns, e.duration_ns) } |
+  CASE WHEN longest >= one THEN longest ELSE one END)
+"""
+"""What ingest says of the longest event of a lane."""
 _PAUSES = """
 MATCH (s:Segment {run: $run})
 OPTIONAL MATCH (s)<-[d:SEQUENTIAL|INVOCATION|SYNCHRONIZATION|CROSS_THREAD WHERE d.binding]-(before:Segment)
@@ -127,6 +134,7 @@ def stored(database: Database, run: str, graph: str) -> Iterator[None]:
         database.write(
             "MATCH (e:Event {run: $run}) WHERE e.kernel_type IS NOT NULL SET e:GpuWork", {"run": run}
         )
+        database.write(_LONGEST, {"run": run})
         database.write(_PAUSES, {"run": run, "before_all": _BEFORE_ALL})
         path_end = (files("tracegraph.queries") / "cypher" / "parts" / "path_end.cypher").read_text()
         for chain in database.read(_END + path_end, {"run": run})["chain"]:

@@ -81,7 +81,7 @@ def _rendezvous(tables: GraphTables, events: int, first: int) -> Ints:
 
 
 def _lanes(tables: GraphTables) -> Lanes:
-    known = tables.nodes["Lane"].drop_columns(["id", "labels", "run", "lane"])
+    known = tables.nodes["Lane"].drop_columns(["id", "labels", "run", "lane", "longest_ns"])
     return Lanes(whole_frame(known))
 
 
