@@ -43,8 +43,8 @@ class RelationshipType:
 class Index:
     """An index over `properties` of `label`; `unique` makes it a constraint.
 
-    The first screen of a report on one rank needs what is `needed` first, and questions about segments need
-    those of the path, too. A late one is built after the first screen in any case.
+    The first screen of a report on one rank needs what is `needed` first; questions about segments or GPU
+    work need those of the path, too. A late one is built after the first screen in any case.
     """
 
     label: str
