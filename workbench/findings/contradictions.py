@@ -2,10 +2,6 @@
 
 from dataclasses import dataclass
 
-import pandas as pd
-
-from tracegraph.queries.shapes.category_roles import of_role
-from tracegraph.vocabulary.categories import GPU_WORK, Role
 from tracegraph.workbench.findings.bound import bound_of
 from tracegraph.workbench.findings.findings import Findings
 
@@ -54,7 +50,7 @@ def doubt_of_cpu(findings: Findings) -> Contradiction | None:
         return None
     if busy < _BUSY and findings.share(_opaque_ns(findings)) < _MOST:
         return None
-    work = _own_work(findings)  # comes last because it goes over the names of the whole path
+    work = findings.own_work_ns  # comes last because it goes over the names of the whole path
     if not work:
         return None
     name, category = next(iter(work))
@@ -66,29 +62,10 @@ def doubt_of_cpu(findings: Findings) -> Contradiction | None:
     return None if gain_ns >= _NEXT_TO_NOTHING * held_ns else Contradiction(share, busy, name, gain_ns)
 
 
-def _is_own(findings: Findings) -> "pd.Series[bool]":
-    """Mark the rows of the path in which a thread works: neither gaps nor GPU work."""
-    own: pd.Series[bool] = ~findings.is_gap & ~of_role(findings.path["category"], *GPU_WORK, Role.GAP)
-    return own
-
-
-def _own_work(findings: Findings) -> dict[tuple[str, str], int]:
-    """Sum the own time on the path of each name and category of threads, the longest first, in ns."""
-    own = _is_own(findings)
-    # As categories, of which there are few: a path has a million rows.
-    keys = [findings.path[key][own].astype("category") for key in ("name", "category")]
-    sums = findings.durations[own].groupby(keys, observed=True).sum()
-    found = {
-        (str(name), str(category)): int(ns)
-        for (name, category), ns in zip(sums.index.tolist(), sums, strict=True)
-    }
-    return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
-
-
 def _opaque_ns(findings: Findings) -> int:
     """Sum the work of threads on the path that lasts long without anything inside it."""
     long = findings.durations.ge(max(_LONG_NS, _LONG * findings.length_ns))
-    return int(findings.durations[long & _is_own(findings)].sum())
+    return int(findings.durations[long & findings.is_own].sum())
 
 
 def _without(findings: Findings, name: str, category: str) -> tuple[int, int] | None:

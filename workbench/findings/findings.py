@@ -9,9 +9,11 @@ import numpy as np
 import pandas as pd
 
 from tracegraph.queries.run_part import RunPart
+from tracegraph.queries.shapes.category_roles import of_role
 from tracegraph.queries.shapes.peak.job import NOTHING_SAID, Job
 from tracegraph.queries.shapes.rows import job_steps, sum_by
 from tracegraph.queries.shapes.unclear_time import unclear_parts
+from tracegraph.vocabulary.categories import GPU_WORK, Role
 from tracegraph.vocabulary.gaps import IN_SHORT, NOT_IN_FILE, OUTSIDE_RECORDING, UNKNOWN
 from tracegraph.workbench.findings.step_summary import StepSummary, summarise_steps
 
@@ -168,6 +170,24 @@ class Findings:
     def is_gap(self) -> "pd.Series[bool]":
         """Which rows of the path are gaps."""
         return self.path["source_index"].isna()
+
+    @cached_property
+    def is_own(self) -> "pd.Series[bool]":
+        """In which rows of the path a thread works: neither gaps nor GPU work."""
+        own: pd.Series[bool] = ~self.is_gap & ~of_role(self.path["category"], *GPU_WORK, Role.GAP)
+        return own
+
+    @cached_property
+    def own_work_ns(self) -> dict[tuple[str, str], int]:
+        """Own time on the path of each name and category of threads, the longest first."""
+        # As categories, of which there are few: a path has a million rows.
+        keys = [self.path[key][self.is_own].astype("category") for key in ("name", "category")]
+        sums = self.durations[self.is_own].groupby(keys, observed=True).sum()
+        found = {
+            (str(name), str(category)): int(ns)
+            for (name, category), ns in zip(sums.index.tolist(), sums, strict=True)
+        }
+        return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
 
     @cached_property
     def untiled_ns(self) -> int:

@@ -1,7 +1,6 @@
 """The lanes with the path on them, drawn by a script of our own."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 
 from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.pictures.lanes import Drawing, draw_lanes
@@ -35,7 +34,7 @@ def _content(findings: Findings) -> Sequence[Block]:
         verb = "is" if drawing.hidden_lanes == 1 else "are"
         lanes = plural(drawing.hidden_lanes, "lane")
         note += f" {lanes} without work in the window or with the least of it {verb} not drawn."
-    data = {**asdict(drawing), "length_ns": findings.length_ns}
+    data = {**vars(drawing), "length_ns": findings.length_ns}
     data["steps"] = [
         {"number": int(number), "start": int(start_ns) - findings.start_ns}
         for number, start_ns in zip(findings.steps["number"], findings.steps["start_ns"], strict=True)
