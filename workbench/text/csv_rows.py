@@ -62,8 +62,9 @@ def many_rows_csv(frame: pd.DataFrame) -> Iterator[bytes]:
     columns = [_cells(frame.iloc[:, place]) for place in range(frame.shape[1])]
     for begin in range(0, len(frame), _ROWS_AT_ONCE):
         parts = [make(slice(begin, begin + _ROWS_AT_ONCE)) for make in columns]
-        lines = pc.binary_join_element_wise(*parts, ",").to_numpy(zero_copy_only=False)
-        yield "\n".join([*lines, ""]).encode()
+        lines = pc.binary_join_element_wise(*parts, ",")
+        together = pa.ListArray.from_arrays(pa.array([0, len(lines)], pa.int32()), lines)
+        yield pc.binary_join(together, "\n")[0].as_buffer().to_pybytes() + b"\n"
 
 
 def _cells(values: "pd.Series[Any]") -> Callable[[slice], pa.Array]:
