@@ -83,19 +83,23 @@ def no_dependencies() -> Dependencies:
 
 
 def no_edit(count: int) -> Edit:
-    """Make an edit that changes nothing, for a graph of `count` segments."""
+    """Make an edit that changes nothing, for a graph of `count` segments.
+
+    Its columns take no memory, and nothing can be written to them: most edits have one or two others.
+    """
+    never = np.broadcast_to(np.False_, count)
     return Edit(
-        factor=np.ones(count),
-        freed=np.zeros(count, dtype=bool),
-        unawaited=np.zeros(count, dtype=bool),
-        relaunched=np.zeros(count, dtype=bool),
-        lane=np.zeros(count, dtype=np.int64),
-        queue_lag=np.full(count, NONE, dtype=np.int64),
+        factor=np.broadcast_to(np.float64(1), count),
+        freed=never,
+        unawaited=never,
+        relaunched=never,
+        lane=np.broadcast_to(np.int64(0), count),
+        queue_lag=np.broadcast_to(np.int64(NONE), count),
         added=no_dependencies(),
     )
 
 
-def assumed(gap: Ints, cause: Ints, effect: Ints, mechanism: Ints, lag: Ints | int) -> Dependencies:
+def assumed(gap: Ints, cause: Ints, effect: Ints, mechanism: Ints | Terms, lag: Ints | int) -> Dependencies:
     """Make dependencies that are assumed: they are not recorded, and their confidence is 1.
 
     `gap`: from the cause's completion to the effect's start as recorded, ns.

@@ -207,7 +207,9 @@ def graph_of(model: Solution) -> ReplayGraph:
 
 
 def _rendezvous(model: Solution) -> Ints:
-    found, meetings = np.full(len(model.events), NONE, dtype=np.int64), model.meetings
-    if meetings is not None:
-        found[meetings.event] = meetings.rendezvous[meetings.member_of]
+    count, meetings = len(model.events), model.meetings
+    if meetings is None:
+        return np.broadcast_to(np.int64(NONE), count)
+    found = np.full(count, NONE, dtype=np.int64)
+    found[meetings.event] = meetings.rendezvous[meetings.member_of]
     return found
