@@ -1,12 +1,12 @@
 """Node tables of a run, one function for each label."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
 
-from tracegraph.ingest.arrays import Ints
+from tracegraph.ingest.arrays import Ints, placed_behind
 from tracegraph.ingest.causal.graph.allocations import Allocations
 from tracegraph.ingest.causal.graph.segments import WORK
 from tracegraph.ingest.causal.graph.solution import Solution
@@ -203,7 +203,7 @@ def segment_nodes(
     keep = ~nodes.merged
     kept = pa.array(keep)
     event, is_work = segments.event[keep], (segments.kind == WORK)[keep]
-    gap_name = segments.gap_name[keep] + len(events.name.values)
+    gap_name = placed_behind(len(events.name.values), segments.gap_name[keep])
     gap, lane = len(events.category.values), segments.lane[keep]
     columns = {
         **common,

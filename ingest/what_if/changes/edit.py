@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from tracegraph.ingest.array_tables import join_rows, select_rows
-from tracegraph.ingest.arrays import Flags, Floats, Ints
+from tracegraph.ingest.arrays import Flags, Floats, Ints, Terms, as_terms
 from tracegraph.ingest.causal.events.events import NONE
 from tracegraph.ingest.causal.graph.dependencies import Dependencies
 from tracegraph.ingest.causal.graph.segments import Segments
@@ -79,7 +79,7 @@ class Edit:
 def no_dependencies() -> Dependencies:
     """Make a table without rows."""
     no, flags = np.empty(0, dtype=np.int64), np.empty(0, dtype=bool)
-    return Dependencies(no, no, no, flags, np.empty(0), no, no, flags)
+    return Dependencies(no, no, as_terms(no), flags, np.empty(0), no, no, flags)
 
 
 def no_edit(count: int) -> Edit:
@@ -109,7 +109,7 @@ def assumed(gap: Ints, cause: Ints, effect: Ints, mechanism: Ints | Terms, lag: 
     return Dependencies(
         cause=cause,
         effect=effect,
-        mechanism=mechanism,
+        mechanism=as_terms(mechanism),
         recorded=~sure,
         confidence=sure.astype(float),
         gap=gap,
@@ -171,18 +171,18 @@ class Left:
     added: Dependencies = field(default_factory=no_dependencies)
 
 
-def apply_edit(edit: Edit, segments: Segments, found: Dependencies, gap_name: Ints, left: Left) -> Left:
+def apply_edit(edit: Edit, segments: Segments, found: Dependencies, gap_name: Terms, left: Left) -> Left:
     """Find the dependencies as an edit leaves them, of those that are `left` without it.
 
     Segments on an assumed lane run one after the other there; those that stay on the old lane continue
     without them.
     """
     kept, lag, added = left.kept.copy(), left.lag, [left.added, edit.added]
-    waits = np.flatnonzero(FOR_GPU[found.mechanism])
+    waits = np.flatnonzero(FOR_GPU.take(found.mechanism))
     between = edit.unawaited[found.cause[waits]] & ~segments.on_thread[found.effect[waits]]
     kept[waits[edit.freed[found.effect[waits]] | between]] = False
     if edit.relaunched.any():
-        launches = np.flatnonzero(_LAUNCHES[found.mechanism])
+        launches = np.flatnonzero(_LAUNCHES.take(found.mechanism))
         kept[launches[edit.relaunched[found.effect[launches]]]] = False
     follows = np.flatnonzero(found.mechanism == CODE[STREAM_ORDER])
     if edit.lane.any():

@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from tracegraph.base.errors import TracegraphError
-from tracegraph.ingest.arrays import Flags, Ints
+from tracegraph.ingest.arrays import Flags, Ints, Terms
 from tracegraph.ingest.causal.events.events import NONE
 from tracegraph.ingest.causal.events.lanes import Lanes
 from tracegraph.ingest.causal.events.window import Window
@@ -95,7 +95,7 @@ class ReplayGraph:
     lanes: Lanes
     segments: Segments
     dependencies: Dependencies
-    gap_name: Ints
+    gap_name: Terms
     frames: Frames
     steps: tuple[StepWindow, ...]
     window: Window
