@@ -233,6 +233,7 @@ class _Reading:
             return self._joined([understand(trace, own, self.options) for trace, own in ranks])
         trace = ranks[0][0]
         model = self.stages.run(_BUILDING, lambda: build_unchecked(trace, integrity, self.options))
+        give_back_memory()  # holes that what follows, with other columns, does not fill
         files = [file_facts(trace, model.clock_offset_ns, model.clock_drift_ppb)]
         with checked(model, integrity):
             stated, measures = measure(trace, model, integrity)

@@ -1,12 +1,12 @@
 """Node tables of a run, one function for each label."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
 
-from tracegraph.ingest.arrays import Ints
+from tracegraph.ingest.arrays import Ints, placed_behind
 from tracegraph.ingest.causal.events.events import NONE
 from tracegraph.ingest.causal.graph.allocations import Allocations
 from tracegraph.ingest.causal.graph.segments import WORK
@@ -128,20 +128,18 @@ def phase_nodes(model: Solution, ids: Ints, common: Columns) -> pa.Table:
     return make_table(columns, node_labels.PHASE.properties, len(ids))
 
 
-def _segment_columns(model: Solution, frames: Frames, pauses: Pauses) -> dict[str, pa.Array]:
-    """Make the properties that only segments have, one entry for each segment."""
+def _segment_columns(model: Solution, frames: Frames, pauses: Pauses) -> Iterator[tuple[str, pa.Array]]:
+    """Make the properties that only segments have one by one, each with one entry for each segment."""
     segments = model.segments
-    return {
-        "work_ns": pa.array(segments.work),
-        "kind": arrow_texts(segments.kind, node_labels.SEGMENT_KINDS),
-        "slack_ns": pa.array(model.slack),
-        "margin_ns": nullable(model.binding.margin),
-        "chain": pa.array(model.binding.chain),
-        "frame": pa.array(frames.of_segment),
-        "on_critical_path": pa.array(model.on_path),
-        "gap_since_ns": pa.array(pauses.since, mask=~pauses.follows_gap),
-        "gap_name": arrow_texts(pauses.name, GAP_NAMES, mask=~pauses.follows_gap),
-    }
+    yield "work_ns", pa.array(segments.work)
+    yield "kind", arrow_texts(segments.kind, node_labels.SEGMENT_KINDS)
+    yield "slack_ns", pa.array(model.slack)
+    yield "margin_ns", nullable(model.binding.margin)
+    yield "chain", pa.array(model.binding.chain)
+    yield "frame", pa.array(frames.of_segment)
+    yield "on_critical_path", pa.array(model.on_path)
+    yield "gap_since_ns", pa.array(pauses.since, mask=~pauses.follows_gap)
+    yield "gap_name", arrow_texts(pauses.name, GAP_NAMES, mask=~pauses.follows_gap)
 
 
 def _launched_columns(model: Solution) -> dict[str, pa.Array]:
@@ -200,7 +198,7 @@ def event_nodes(
         "sequence_number": nullable(events.sequence_number),
         **{name: table[name].combine_chunks() for name in CARRIED_COLUMNS if name in table.column_names},
         **gpu_work_columns(table, events, model.launches),
-        **{name: column.take(position) for name, column in _segment_columns(model, frames, pauses).items()},
+        **{name: column.take(position) for name, column in _segment_columns(model, frames, pauses)},
     }
     carried = {p.name: p for p in (*node_labels.EVENT.properties, *node_labels.SEGMENT.properties)}
     return make_table(columns, carried.values(), len(events))
@@ -212,8 +210,9 @@ def segment_nodes(
     """Make one row for each segment that is not an event's node: pieces, waits and gaps."""
     segments, events = model.segments, model.events
     keep = ~nodes.merged
+    kept = pa.array(keep)
     event, is_work = segments.event[keep], (segments.kind == WORK)[keep]
-    gap_name = segments.gap_name[keep] + len(events.name.values)
+    gap_name = placed_behind(len(events.name.values), segments.gap_name[keep])
     gap, lane = len(events.category.values), segments.lane[keep]
     columns = {
         **common,
@@ -223,10 +222,7 @@ def segment_nodes(
         "lane": lane,
         "start_ns": segments.start[keep],
         "end_ns": segments.end[keep],
-        **{
-            name: column.filter(pa.array(keep))
-            for name, column in _segment_columns(model, frames, pauses).items()
-        },
+        **{name: column.filter(kept) for name, column in _segment_columns(model, frames, pauses)},
         "name": arrow_texts(
             np.where(is_work, events.name.codes[event], gap_name), [*events.name.values, *GAP_NAMES]
         ),

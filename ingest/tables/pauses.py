@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tracegraph.ingest.arrays import Flags, Ints
+from tracegraph.ingest.arrays import Flags, Ints, Terms
 from tracegraph.ingest.causal.graph.segments import WORK
 from tracegraph.ingest.causal.graph.solution import Solution
 from tracegraph.vocabulary.gaps import GAP_NAMES, UNKNOWN
@@ -27,7 +27,7 @@ class Pauses:
     """
 
     since: Ints
-    name: Ints
+    name: Terms
     is_one: Flags
     follows_gap: Flags
 
@@ -45,7 +45,7 @@ def find_pauses(model: Solution) -> Pauses:
     in_chain = binding.chain[cause] == binding.chain[bound]
     since = np.full(len(segments), model.window.start, dtype=np.int64)
     since[bound] = np.where(in_chain, segments.end[cause], segments.start[bound] - found.gap[edge])
-    name = np.full(len(segments), GAP_NAMES.index(UNKNOWN), dtype=np.int64)
+    name = np.full(len(segments), GAP_NAMES.index(UNKNOWN), dtype=np.int8)
     named = found.gap[edge] != 0
     name[bound[named]] = model.gap_name[edge[named]]
     follows_gap = since < segments.start

@@ -19,7 +19,8 @@ from tracegraph.ingest.causal.graph.segments import WAIT
 from tracegraph.ingest.trace import MEMORY_SCHEMA, TraceFile
 from tracegraph.ingest.what_if.changes.change import Change, Span, step_window, whole_window
 from tracegraph.ingest.what_if.graph.graph import ReplayGraph
-from tracegraph.ingest.what_if.predictions.predict import Prediction, Predictor
+from tracegraph.ingest.what_if.predictions.predict import Predictor
+from tracegraph.ingest.what_if.predictions.results import Prediction
 from tracegraph.ingest.what_if.scenarios.keep import find_scenario, scenario_tables
 from tracegraph.ingest.what_if.scenarios.kept_graph import read_graph
 from tracegraph.ingest.what_if.scenarios.scenario import Scenario

@@ -17,7 +17,8 @@ from tracegraph.ingest.what_if.graph.overhead import BOUNDS, FROM_FILE, NO_OVERH
 from tracegraph.ingest.what_if.graph.subtrees import held_by
 from tracegraph.ingest.what_if.predictions.gains import Gain, possible_range
 from tracegraph.ingest.what_if.predictions.potential import find_potential
-from tracegraph.ingest.what_if.predictions.predict import Prediction, Predictor
+from tracegraph.ingest.what_if.predictions.predict import Predictor
+from tracegraph.ingest.what_if.predictions.results import Prediction
 from tracegraph.ingest.what_if.predictions.what_next import find_what_next
 from tracegraph.vocabulary.categories import GAP
 from tracegraph.vocabulary.gaps import GAP_NAMES

@@ -16,7 +16,7 @@ from tracegraph.ingest.causal.graph.path_rows import path_table
 from tracegraph.ingest.what_if.changes.change import Span, whole_window
 from tracegraph.ingest.what_if.graph.graph import ReplayGraph, StepWindow
 from tracegraph.ingest.what_if.predictions.gains import Gain, possible_range
-from tracegraph.ingest.what_if.predictions.predict import NAIVE
+from tracegraph.ingest.what_if.predictions.replays import NAIVE
 from tracegraph.ingest.what_if.scenarios.edits import Edited, of_step, unedited, with_added
 from tracegraph.ingest.what_if.scenarios.scenario import Scenario, build_scenario
 from tracegraph.queries.module import in_types

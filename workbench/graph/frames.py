@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from tracegraph.ingest.arrays import Flags, Ints
+from tracegraph.ingest.arrays import Flags, Ints, Terms, placed_behind
 from tracegraph.ingest.causal.graph.longest_path import Outcome
 from tracegraph.ingest.causal.graph.segments import WORK
 from tracegraph.ingest.what_if.scenarios.edits import Edited
@@ -25,7 +25,8 @@ def node_frame(edited: Edited, nodes: Ints) -> pd.DataFrame:
     graph, segments = edited.graph, edited.graph.segments
     event, is_work = segments.event[nodes], segments.kind[nodes] == WORK
     calls = graph.calls
-    name = np.where(is_work, calls.name.codes[event], segments.gap_name[nodes] + len(calls.name.values))
+    gap = placed_behind(len(calls.name.values), segments.gap_name[nodes])
+    name = np.where(is_work, calls.name.codes[event], gap)
     category = np.where(is_work, calls.category.codes[event], len(calls.category.values))
     columns = {
         "name": _texts(name, [*calls.name.values, *GAP_NAMES]),
@@ -79,7 +80,7 @@ def edges_between(edited: Edited, inside: Flags) -> Ints:
     return np.flatnonzero(there & (found.mechanism != CODE[GIL_HOLDER]))
 
 
-def _texts(codes: Ints, texts: list[str]) -> "pd.Categorical[str]":
+def _texts(codes: Ints | Terms, texts: list[str]) -> "pd.Categorical[str]":
     """Make categories of texts by their positions, some of which may be equal; a million rows have few."""
     distinct = list(dict.fromkeys(str(text) for text in texts))
     place = {text: at for at, text in enumerate(distinct)}

@@ -25,7 +25,8 @@ from tracegraph.ingest.what_if.graph.overhead import (
 )
 from tracegraph.ingest.what_if.graph.unrecorded_time import unrecorded_ns
 from tracegraph.ingest.what_if.predictions.gains import Bound, Gain
-from tracegraph.ingest.what_if.predictions.predict import Prediction, Predictor
+from tracegraph.ingest.what_if.predictions.predict import Predictor
+from tracegraph.ingest.what_if.predictions.results import Prediction
 from tracegraph.ingest.what_if.settings import Settings
 from tracegraph.workbench.notebook.cards import what_if_card
 from tracegraph.workbench.output.folder import named_folder

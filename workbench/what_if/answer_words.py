@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING
 
 from tracegraph.ingest.what_if.graph.overhead import Overhead
 from tracegraph.ingest.what_if.predictions.gains import Gain
-from tracegraph.ingest.what_if.predictions.predict import CORRECTED, NAIVE
+from tracegraph.ingest.what_if.predictions.replays import NAIVE
+from tracegraph.ingest.what_if.predictions.results import CORRECTED
 from tracegraph.vocabulary.categories import names_of
 from tracegraph.workbench.sections.blocks import Fact
 from tracegraph.workbench.text.names import readable

@@ -11,7 +11,7 @@ from tracegraph.ingest.microseconds import literal_of_ns
 from tracegraph.ingest.readers.unpacking import pack_into
 from tracegraph.ingest.what_if.graph.graph import ReplayGraph
 from tracegraph.ingest.what_if.graph.timeline import event_times, segment_times
-from tracegraph.ingest.what_if.predictions.predict import Prediction
+from tracegraph.ingest.what_if.predictions.results import Prediction
 
 _LEVEL = 1
 """The level of gzip: the fastest one."""

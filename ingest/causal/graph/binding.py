@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tracegraph.ingest.array_tables import join_rows, select_rows
-from tracegraph.ingest.arrays import Flags, Ints
+from tracegraph.ingest.arrays import Flags, Ints, as_terms
 from tracegraph.ingest.causal.events.lane_times import Keys
 from tracegraph.ingest.causal.events.lanes import Lanes
 from tracegraph.ingest.causal.events.window import Window
@@ -107,7 +107,7 @@ def _candidates(segments: Segments, edges: Edges, window: Window, joints: Candid
     candidates = Candidates(
         cause=np.concatenate([cause, inner_cause]),
         effect=np.concatenate([effect, inner_effect]),
-        mechanism=np.concatenate([edges.mechanism, inner_code]),
+        mechanism=as_terms(np.concatenate([edges.mechanism, inner_code])),
         recorded=np.concatenate([edges.recorded, is_order]),
         confidence=np.concatenate([edges.confidence, np.where(is_order, 1.0, 0.5)]),
         arrival=np.concatenate([edges.arrival, segments.completion[inner_cause]]),

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tracegraph.ingest.array_tables import join_rows, select_rows
-from tracegraph.ingest.arrays import Flags, Floats, Ints
+from tracegraph.ingest.arrays import Flags, Floats, Ints, Terms
 from tracegraph.ingest.causal.events.events import NONE
 from tracegraph.ingest.causal.graph.likelihood import judge
 from tracegraph.ingest.causal.graph.segments import Segments
@@ -17,7 +17,7 @@ class Candidates:
 
     cause: Ints
     effect: Ints
-    mechanism: Ints
+    mechanism: Terms
     recorded: Flags
     confidence: Floats
     arrival: Ints
@@ -39,7 +39,7 @@ class Dependencies:
 
     cause: Ints
     effect: Ints
-    mechanism: Ints
+    mechanism: Terms
     recorded: Flags
     confidence: Floats
     gap: Ints

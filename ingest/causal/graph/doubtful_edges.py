@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from tracegraph.ingest.arrays import Flags, Ints
+from tracegraph.ingest.arrays import Flags, Terms
 from tracegraph.ingest.causal.events.events import NONE, Events, is_annotation, is_call_named
 from tracegraph.ingest.causal.graph.dependencies import Dependencies
 from tracegraph.ingest.causal.graph.segments import WORK, Segments
@@ -34,7 +34,7 @@ def lower_confidence(
 
 
 def lower_behind_lost(
-    events: Events, segments: Segments, dependencies: Dependencies, gap_name: Ints
+    events: Events, segments: Segments, dependencies: Dependencies, gap_name: Terms
 ) -> Dependencies:
     """Lower the confidence to at most .5 where a start follows an end of work that nothing shows.
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from tracegraph.ingest.array_tables import join_rows, select_rows
-from tracegraph.ingest.arrays import Flags, Ints
+from tracegraph.ingest.arrays import Flags, Ints, Terms
 from tracegraph.ingest.causal.events.callstack import CallStack
 from tracegraph.ingest.causal.events.events import NONE, Events, is_call_named
 from tracegraph.ingest.causal.graph.dependencies import Dependencies
@@ -75,7 +75,7 @@ def find_time_slices(events: Events, launches: Launches) -> Spans:
 
 def name_gaps(
     events: Events, launches: Launches, stack: CallStack, segments: Segments, found: Dependencies
-) -> Ints:
+) -> Terms:
     """Name the gaps of all dependencies, as positions in `GAP_NAMES`.
 
     A lag of at most 50 µs before GPU work has the name of its rule. A longer one is neither launch latency
@@ -94,7 +94,7 @@ def name_gaps(
     found
         The dependencies, whose lags are looked at where they bind.
     """
-    names = GAP_OF_MECHANISM[found.mechanism]
+    names = GAP_OF_MECHANISM.take(found.mechanism)
     on_gpu = ~segments.on_thread[found.effect] & (segments.event[found.effect] >= 0)
     late = np.flatnonzero(found.binding & on_gpu & (found.gap > LONG_LAG_NS))
     if not len(late):

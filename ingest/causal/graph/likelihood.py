@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tracegraph.ingest.arrays import Flags, Floats, Ints
+from tracegraph.ingest.arrays import Flags, Floats, Ints, Terms
 from tracegraph.ingest.causal.events.events import NONE
 from tracegraph.ingest.causal.graph.segments import Segments
 from tracegraph.ingest.causal.launches.launches import LONG_LAG_NS
@@ -71,7 +71,7 @@ class Verdict:
 
 def judge(
     segments: Segments,
-    mechanism: Ints,
+    mechanism: Terms,
     recorded: Flags,
     cause: Ints,
     effect: Ints,
@@ -141,7 +141,7 @@ def _largest(values: npt.NDArray[Any], group: Ints) -> npt.NDArray[Any]:
 
 
 def _measurable(
-    segments: Segments, mechanism: Ints, recorded: Flags, cause: Ints, effect: Ints
+    segments: Segments, mechanism: Terms, recorded: Flags, cause: Ints, effect: Ints
 ) -> tuple[Flags, Flags]:
     """Tell which candidates of GPU work have a lag since the end of a call or work.
 
@@ -176,7 +176,7 @@ class _Lags:
 
 def _fit(
     segments: Segments,
-    mechanism: Ints,
+    mechanism: Terms,
     cause: Ints,
     effect: Ints,
     gap: Ints,
@@ -205,7 +205,7 @@ def _fit(
     return fits
 
 
-def _weigh(fits: dict[int, _Lags], mechanism: Ints, gap: Ints, chosen: Flags) -> tuple[Floats, Floats]:
+def _weigh(fits: dict[int, _Lags], mechanism: Terms, gap: Ints, chosen: Flags) -> tuple[Floats, Floats]:
     """Calculate the log-odds that a lag of the rule is shorter than the observed one, and log(f/F) there."""
     odds, hazard = np.full(len(gap), np.inf), np.full(len(gap), -np.inf)
     for rule, lags in fits.items():

@@ -72,7 +72,6 @@ class Replay:
         self._fixed: Ints = np.array(list(fixed), dtype=np.int64)
         self._since: Ints = np.array(list(fixed.values()), dtype=np.int64)
         count = len(segments)
-        self._links = links
         self._runs = Runs(count, links.follows, links.waits)
         self._run, self._firsts = self._runs.of_segment, self._runs.firsts
         self._marked: _Marks | None = None
@@ -81,11 +80,11 @@ class Replay:
             is_port[some] = True
         self._ports = order_of(np.flatnonzero(is_port), segments, links)
         self._run_of_port = self._run[self._ports]
-        self._place = place = np.full(count, -1, dtype=np.int64)
-        place[self._ports] = np.arange(len(self._ports))
+        place = self._place()
+        self._fixed_ports = place[self._fixed]
         self._causes = _Edges(place[links.effect], place[links.cause], links.lag, len(self._ports))
         is_entry = self._causes.counts > 0
-        is_entry[place[self._fixed]] = True
+        is_entry[self._fixed_ports] = True
         self._entry_ports = np.flatnonzero(is_entry)
         self._entries: Ints = self._ports[is_entry]
 
@@ -95,8 +94,7 @@ class Replay:
         This is a backward pass: latest(s) = min over its effects e of latest(e) - work(e) - lag(s, e), or the
         window's end without effects. The gap after the last event of a thread gives way: nothing awaits it.
         """
-        segments, ports, links, place = self.segments, self._ports, self._links, self._place
-        effects = _Edges(place[links.cause], place[links.effect], links.lag, len(ports))
+        segments, ports, effects = self.segments, self._ports, self._causes.turned()
         work = np.where(self._trailing_gaps(), 0, segments.work)
         offset = self._runs.offsets(work)
         lasts = np.flatnonzero(np.append(self._runs.begins[1:], True)[: len(segments)])
@@ -143,7 +141,7 @@ class Replay:
         origin = total[marks.of_firsts]
         at = total[marks.of_ports] - origin[self._run_of_port]
         floors = np.full(len(self._entries), self.window.start)
-        fixed = self._place[self._fixed]
+        fixed = self._fixed_ports
         since = np.maximum(self._since - at[fixed], self.window.start)
         floors[np.searchsorted(self._entry_ports, fixed)] = since
         later = self._causes.along(at, at + work[ports])
@@ -213,13 +211,19 @@ class Replay:
         entry = np.append(-1, np.argsort(self._entries))
         return np.cumsum(is_entry), entry, np.append(-1, self._run[self._entries[entry[1:]]])
 
+    def _place(self) -> Ints:
+        """Find where each segment is among the ports, -1 for those that are none."""
+        place = np.full(len(self.segments), -1, dtype=np.int64)
+        place[self._ports] = np.arange(len(self._ports))
+        return place
+
     def _next_port(self) -> Ints:
         """Find the nearest port of the same run at or after each segment, -1 for none."""
-        index = np.arange(len(self._place))
-        index = np.minimum.accumulate(np.where(self._place >= 0, index, len(index))[::-1])[::-1]
+        place, index = self._place(), np.arange(len(self.segments))
+        index = np.minimum.accumulate(np.where(place >= 0, index, len(index))[::-1])[::-1]
         there = index < len(index)
         index = np.where(there, index, 0)
-        return np.where(there & (self._run[index] == self._run), self._place[index], -1)
+        return np.where(there & (self._run[index] == self._run), place[index], -1)
 
     def _spread(self, port_anchor: list[int], base: Ints, nearest: Ints) -> Ints:
         """Give every segment the anchor of its nearest port, or of its run if there is none."""
@@ -249,6 +253,10 @@ class _Edges:
         self.counts: Ints = np.bincount(key, minlength=ports)
         self._first = np.append(0, np.cumsum(self.counts))
         self._key, self.others, self._lag = key[order], other[order], lag[order]
+
+    def turned(self) -> "_Edges":
+        """Group the same edges by their other end."""
+        return _Edges(self.others, self._key, self._lag, len(self.counts))
 
     def along(self, at: Ints, done: Ints) -> Ints:
         """Calculate by how many ns each effect is anchored after its cause.

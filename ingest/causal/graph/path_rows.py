@@ -8,7 +8,7 @@ import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
 
-from tracegraph.ingest.arrays import Flags, Ints
+from tracegraph.ingest.arrays import Flags, Ints, Terms, placed_behind
 from tracegraph.ingest.causal.events.events import NONE
 from tracegraph.ingest.causal.graph.segments import WORK
 from tracegraph.ingest.causal.graph.solution import Solution
@@ -40,7 +40,7 @@ class Stretches:
 
     segment: Ints
     event: Ints
-    gap_name: Ints
+    gap_name: Terms
     edge: Ints
     start: Ints
     end: Ints
@@ -104,6 +104,7 @@ def path_table(solution: Solution) -> pa.Table:
     code[~unbound] = found.mechanism[rows.edge[~unbound]]
     kinds = [m.kind for m in MECHANISMS]
     margin = solution.binding.margin[rows.segment]
+    gap_name = placed_behind(len(events.name.values), rows.gap_name)
     lane, lanes = solution.segments.lane[rows.segment], solution.lanes.frame["name"].tolist()
     return pa.table(
         {
@@ -112,7 +113,7 @@ def path_table(solution: Solution) -> pa.Table:
             "lane": lane,
             "source_index": pa.array(events.source_index[rows.event], mask=is_gap),
             "name": arrow_texts(
-                np.where(is_gap, rows.gap_name + len(events.name.values), events.name.codes[rows.event]),
+                np.where(is_gap, gap_name, events.name.codes[rows.event]),
                 [*events.name.values, *GAP_NAMES],
             ),
             "category": arrow_texts(

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tracegraph.ingest.array_tables import join_rows, select_rows
-from tracegraph.ingest.arrays import Flags, Ints
+from tracegraph.ingest.arrays import Flags, Ints, as_terms
 from tracegraph.ingest.causal.events.events import Events
 from tracegraph.ingest.causal.graph.dependencies import Candidates
 from tracegraph.ingest.causal.graph.meetings import Meetings
@@ -140,7 +140,7 @@ def _joints(segments: Segments, meetings: Meetings, cut: _Cut, there: Ints, on_g
     return Candidates(
         cause=cause,
         effect=effect,
-        mechanism=np.repeat([CODE[PROGRAM_ORDER], CODE[COLLECTIVE]], [inside, len(operation)]),
+        mechanism=as_terms(np.repeat([CODE[PROGRAM_ORDER], CODE[COLLECTIVE]], [inside, len(operation)])),
         recorded=np.append(np.ones(inside, dtype=bool), meetings.recorded[operation]),
         confidence=np.append(np.ones(inside), meetings.confidence[operation]),
         arrival=segments.completion[cause],
@@ -157,8 +157,8 @@ def _pieces(
         start=start,
         end=end,
         event=meetings.event[chosen],
-        kind=np.full(count, WAIT, dtype=np.int64),
-        gap_name=np.full(count, GAP_CODE[WAITING_FOR_RANK], dtype=np.int64),
+        kind=np.full(count, WAIT, dtype=np.int8),
+        gap_name=np.full(count, GAP_CODE[WAITING_FOR_RANK], dtype=np.int8),
         work=np.zeros(count, dtype=np.int64),
         on_thread=segments.on_thread[at[chosen]],
         gpu_first=start,

@@ -5,7 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
-from tracegraph.ingest.arrays import Flags, Ints
+from tracegraph.ingest.arrays import Flags, Ints, Terms, as_terms
 from tracegraph.ingest.causal.events.callstack import CallStack
 from tracegraph.ingest.causal.events.events import Events, is_passive
 from tracegraph.ingest.causal.events.lane_times import Keys
@@ -41,8 +41,8 @@ class Segments:
     start: Ints
     end: Ints
     event: Ints
-    kind: Ints
-    gap_name: Ints
+    kind: Terms
+    gap_name: Terms
     work: Ints
     on_thread: Flags
     gpu_first: Ints
@@ -283,4 +283,5 @@ def _with_streams(
     activity[event[is_activity]] = is_activity
     work = end - start
     work[kind == WAIT] = 0
-    return Segments(lane, start, end, event, kind, gap_name, work, on_thread, activity, activity)
+    kinds, names = as_terms(kind), as_terms(gap_name)
+    return Segments(lane, start, end, event, kinds, names, work, on_thread, activity, activity)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from functools import cached_property
 
-from tracegraph.ingest.arrays import Flags, Ints
+from tracegraph.ingest.arrays import Flags, Ints, Terms
 from tracegraph.ingest.causal.events.callstack import CallStack
 from tracegraph.ingest.causal.events.events import Events
 from tracegraph.ingest.causal.events.lanes import Lanes
@@ -31,7 +31,7 @@ class Solution:
     scene: Scene
     segments: Segments
     dependencies: Dependencies
-    gap_name: Ints
+    gap_name: Terms
     binding: Binding
     on_path: Flags
     sink: int

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tracegraph.ingest.arrays import Flags, Ints
+from tracegraph.ingest.arrays import Flags, Ints, placed_behind
 from tracegraph.ingest.causal.events.ancestors import nearest_above
 from tracegraph.ingest.causal.events.events import Events
 from tracegraph.ingest.causal.graph.segments import WORK
@@ -85,8 +85,8 @@ def find_frames(solution: Solution) -> Frames:
     # The root of a lane has its position.
     innermost = np.where(segments.event >= 0, of_event[segments.event], segments.lane)
     silent = np.flatnonzero(segments.kind != WORK)
-    gap = np.full(len(silent), len(categories) - 1)
-    innermost[silent] = tree.add(innermost[silent], first_gap + segments.gap_name[silent], gap)
+    gap_name = placed_behind(first_gap, segments.gap_name[silent])
+    innermost[silent] = tree.add(innermost[silent], gap_name, np.full(len(silent), len(categories) - 1))
     parent, code, category = (np.concatenate(parts) for parts in zip(*tree.columns, strict=True))
     depth, lane = np.zeros(len(lanes), dtype=np.int64), np.arange(len(lanes))
     for above, *_ in tree.columns[1:]:

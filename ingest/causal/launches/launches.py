@@ -76,11 +76,13 @@ def match_launches(events: Events) -> Launches:
     calls = np.flatnonzero(has_id & events.on_thread)
     work = np.flatnonzero(has_id & events.is_gpu)
     calls = calls[np.argsort(events.correlation[calls], kind="stable")]
-    launched_by = events.launch_flow.copy()
     place = np.searchsorted(events.correlation[calls], events.correlation[work])
     ids = np.append(events.correlation[calls], NONE)
     found = ids[place] == events.correlation[work]
-    launched_by[work[found]] = calls[place[found]]
+    launched_by = events.launch_flow
+    if found.any():
+        launched_by = launched_by.copy()
+        launched_by[work[found]] = calls[place[found]]
     return Launches(launched_by, find_lost_launches(events, launched_by))
 
 

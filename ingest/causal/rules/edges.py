@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tracegraph.ingest.array_tables import join_rows, select_rows
-from tracegraph.ingest.arrays import Flags, Floats, Ints
+from tracegraph.ingest.arrays import Flags, Floats, Ints, Terms
 from tracegraph.ingest.causal.events.events import NONE, Events
 from tracegraph.vocabulary.gaps import CPU_TURN, GAP_CODE, IN_SHORT, LOST_WORK, NOT_RUNNING, UNKNOWN
 from tracegraph.vocabulary.mechanisms import CODE, MECHANISMS
 
-GAP_OF_MECHANISM: Ints = np.array([GAP_CODE[m.gap] for m in MECHANISMS], dtype=np.int64)
+GAP_OF_MECHANISM: Terms = np.array([GAP_CODE[m.gap] for m in MECHANISMS], dtype=np.int8)
 """By position in `MECHANISMS`: the name of the rule's usual lag, or of the wait that it ends."""
 
 

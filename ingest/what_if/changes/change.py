@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from tracegraph.ingest.array_tables import join_rows, select_rows
-from tracegraph.ingest.arrays import Flags, Floats, Ints
+from tracegraph.ingest.arrays import Flags, Floats, Ints, Terms
 from tracegraph.ingest.causal.graph.dependencies import Dependencies
 from tracegraph.ingest.causal.graph.segments import WAIT, WORK
 from tracegraph.ingest.causal.rules.edges import GAP_OF_MECHANISM
@@ -154,11 +154,11 @@ def find_ended(graph: ReplayGraph, span: Span, change: Change) -> Ended:
     return Ended(stretches & span.inside & (segments.kind != WORK), named & span.inside[found.effect])
 
 
-def _are_named(gap_name: Ints, on_thread: Flags, change: Change) -> Flags:
+def _are_named(gap_name: Terms, on_thread: Flags, change: Change) -> Flags:
     """Tell which gaps end at once by their names, on threads and elsewhere."""
     codes = np.arange(len(GAP_NAMES) + 1)
-    named: Flags = np.isin(codes, change.gaps)[gap_name]
-    return named | (np.isin(codes, change.at_calls)[gap_name] & on_thread) if change.at_calls else named
+    named: Flags = np.isin(codes, change.gaps).take(gap_name)
+    return named | (np.isin(codes, change.at_calls).take(gap_name) & on_thread) if change.at_calls else named
 
 
 def _of_rule(graph: ReplayGraph, one: EndedWaits) -> Flags:
@@ -185,7 +185,7 @@ def _before(graph: ReplayGraph, chosen: Flags) -> Flags:
     return flags
 
 
-def changed_dependencies(graph: ReplayGraph, span: Span, change: Change) -> tuple[Dependencies, Ints]:
+def changed_dependencies(graph: ReplayGraph, span: Span, change: Change) -> tuple[Dependencies, Terms]:
     """Find the dependencies that a change leaves or adds, and the names of their gaps.
 
     A thread that waits for another lane no longer does; a segment that starts late after its cause starts at
@@ -210,7 +210,8 @@ def find_left(graph: ReplayGraph, span: Span, change: Change, ended: Callable[[]
 
 def _without_waits(graph: ReplayGraph, span: Span, change: Change, ended: Ended, left: Left) -> Left:
     """Find the dependencies that are left if the gaps of a change end at once."""
-    found, segments, for_others = graph.dependencies, graph.segments, FOR_OTHERS[graph.dependencies.mechanism]
+    found, segments = graph.dependencies, graph.segments
+    for_others = FOR_OTHERS.take(found.mechanism)
     waits = ended.stretches & (segments.kind == WAIT)
     # A wait inside a call has the name; the edge that ends it has none if it has no lag.
     after_wait = np.append(False, waits[:-1] & segments.on_thread[:-1]) & span.inside

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from tracegraph.ingest.array_tables import join_rows, select_rows
-from tracegraph.ingest.arrays import Flags, Floats, Ints
+from tracegraph.ingest.arrays import Flags, Floats, Ints, Terms, as_terms
 from tracegraph.ingest.causal.events.events import NONE
 from tracegraph.ingest.causal.graph.dependencies import Dependencies
 from tracegraph.ingest.causal.graph.segments import Segments
@@ -79,23 +79,27 @@ class Edit:
 def no_dependencies() -> Dependencies:
     """Make a table without rows."""
     no, flags = np.empty(0, dtype=np.int64), np.empty(0, dtype=bool)
-    return Dependencies(no, no, no, flags, np.empty(0), no, no, flags)
+    return Dependencies(no, no, as_terms(no), flags, np.empty(0), no, no, flags)
 
 
 def no_edit(count: int) -> Edit:
-    """Make an edit that changes nothing, for a graph of `count` segments."""
+    """Make an edit that changes nothing, for a graph of `count` segments.
+
+    Its columns take no memory, and nothing can be written to them: most edits have one or two others.
+    """
+    never = np.broadcast_to(np.False_, count)
     return Edit(
-        factor=np.ones(count),
-        freed=np.zeros(count, dtype=bool),
-        unawaited=np.zeros(count, dtype=bool),
-        relaunched=np.zeros(count, dtype=bool),
-        lane=np.zeros(count, dtype=np.int64),
-        queue_lag=np.full(count, NONE, dtype=np.int64),
+        factor=np.broadcast_to(np.float64(1), count),
+        freed=never,
+        unawaited=never,
+        relaunched=never,
+        lane=np.broadcast_to(np.int64(0), count),
+        queue_lag=np.broadcast_to(np.int64(NONE), count),
         added=no_dependencies(),
     )
 
 
-def assumed(gap: Ints, cause: Ints, effect: Ints, mechanism: Ints, lag: Ints | int) -> Dependencies:
+def assumed(gap: Ints, cause: Ints, effect: Ints, mechanism: Ints | Terms, lag: Ints | int) -> Dependencies:
     """Make dependencies that are assumed: they are not recorded, and their confidence is 1.
 
     `gap`: from the cause's completion to the effect's start as recorded, ns.
@@ -105,7 +109,7 @@ def assumed(gap: Ints, cause: Ints, effect: Ints, mechanism: Ints, lag: Ints | i
     return Dependencies(
         cause=cause,
         effect=effect,
-        mechanism=mechanism,
+        mechanism=as_terms(mechanism),
         recorded=~sure,
         confidence=sure.astype(float),
         gap=gap,
@@ -167,18 +171,18 @@ class Left:
     added: Dependencies = field(default_factory=no_dependencies)
 
 
-def apply_edit(edit: Edit, segments: Segments, found: Dependencies, gap_name: Ints, left: Left) -> Left:
+def apply_edit(edit: Edit, segments: Segments, found: Dependencies, gap_name: Terms, left: Left) -> Left:
     """Find the dependencies as an edit leaves them, of those that are `left` without it.
 
     Segments on an assumed lane run one after the other there; those that stay on the old lane continue
     without them.
     """
     kept, lag, added = left.kept.copy(), left.lag, [left.added, edit.added]
-    waits = np.flatnonzero(FOR_GPU[found.mechanism])
+    waits = np.flatnonzero(FOR_GPU.take(found.mechanism))
     between = edit.unawaited[found.cause[waits]] & ~segments.on_thread[found.effect[waits]]
     kept[waits[edit.freed[found.effect[waits]] | between]] = False
     if edit.relaunched.any():
-        launches = np.flatnonzero(_LAUNCHES[found.mechanism])
+        launches = np.flatnonzero(_LAUNCHES.take(found.mechanism))
         kept[launches[edit.relaunched[found.effect[launches]]]] = False
     follows = np.flatnonzero(found.mechanism == CODE[STREAM_ORDER])
     if edit.lane.any():

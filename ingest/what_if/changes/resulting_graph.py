@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tracegraph.ingest.array_tables import join_rows, select_rows
-from tracegraph.ingest.arrays import Flags, Ints
+from tracegraph.ingest.arrays import Flags, Ints, Terms, as_terms
 from tracegraph.ingest.causal.events.events import NONE
 from tracegraph.ingest.causal.events.window import Window
 from tracegraph.ingest.causal.graph.binding import Binding, number_chains
@@ -24,8 +24,8 @@ class Waiting:
     """What a thread does after each of some segments: the event, kind and name of the gap."""
 
     event: Ints
-    kind: Ints
-    gap_name: Ints
+    kind: Terms
+    gap_name: Terms
 
 
 def find_waits(graph: ReplayGraph, found: Dependencies, idle: Ints, edge: Ints) -> Waiting:
@@ -41,8 +41,8 @@ def find_waits(graph: ReplayGraph, found: Dependencies, idle: Ints, edge: Ints) 
     inside = np.where(_FOR_GPU[mechanism], after, np.array(around, dtype=np.int64))
     return Waiting(
         event=np.where(waits, inside, -1),
-        kind=np.where(waits, WAIT, GAP),
-        gap_name=np.where(waits, GAP_OF_MECHANISM[mechanism], GAP_CODE[UNTRACED_CPU]),
+        kind=as_terms(np.where(waits, WAIT, GAP)),
+        gap_name=as_terms(np.where(waits, GAP_OF_MECHANISM[mechanism], GAP_CODE[UNTRACED_CPU])),
     )
 
 
@@ -106,7 +106,7 @@ class Changed:
 
     segments: Segments
     dependencies: Dependencies
-    gap_name: Ints
+    gap_name: Terms
     binding: Binding
     window: Window
     idle: Ints
@@ -123,11 +123,11 @@ class Replayed:
     work: Ints
     end: int
     dependencies: Dependencies
-    gap_name: Ints
+    gap_name: Terms
 
 
 def replay_to_end(
-    graph: ReplayGraph, start: Ints, work: Ints, dependencies: Dependencies, gap_name: Ints
+    graph: ReplayGraph, start: Ints, work: Ints, dependencies: Dependencies, gap_name: Terms
 ) -> Replayed:
     """Make a replay up to the window's new end.
 
@@ -179,7 +179,7 @@ def _takes_rest(segments: Segments, dependencies: Dependencies) -> Flags:
 
 def _at_new_times(
     replayed: Replayed, start: Ints, completion: Ints, inside: Flags
-) -> tuple[Dependencies, Ints]:
+) -> tuple[Dependencies, Terms]:
     """Keep the dependencies inside the window that still hold; another thread may have held the GIL."""
     found = replayed.dependencies
     gap = start[found.effect] - completion[found.cause]
@@ -217,8 +217,8 @@ def _bind(found: Dependencies, start: Ints, completion: Ints) -> tuple[Dependenc
 
 
 def _between(
-    found: Dependencies, gap_name: Ints, idle: Ints, place: Ints, filler: Ints, segments: Segments
-) -> tuple[Dependencies, Ints]:
+    found: Dependencies, gap_name: Terms, idle: Ints, place: Ints, filler: Ints, segments: Segments
+) -> tuple[Dependencies, Terms]:
     """Move the dependencies to the new segments; program order goes through those that were added."""
     after = np.full(len(place), -1, dtype=np.int64)
     after[idle] = filler
@@ -239,5 +239,5 @@ def _between(
 def _program_order(cause: Ints, effect: Ints) -> Dependencies:
     count = len(cause)
     nothing, sure = np.zeros(count, dtype=np.int64), np.ones(count, dtype=bool)
-    mechanism = np.full(count, CODE[PROGRAM_ORDER], dtype=np.int64)
+    mechanism = np.full(count, CODE[PROGRAM_ORDER], dtype=np.int8)
     return Dependencies(cause, effect, mechanism, sure, sure.astype(float), nothing, nothing, ~sure)

@@ -8,7 +8,7 @@ import numpy as np
 from tracegraph.base.errors import InputError
 from tracegraph.base.units import short_ns
 from tracegraph.ingest.array_tables import join_rows
-from tracegraph.ingest.arrays import Flags, Floats, Ints
+from tracegraph.ingest.arrays import Flags, Floats, Ints, Terms
 from tracegraph.ingest.causal.graph.dependencies import Dependencies
 from tracegraph.ingest.causal.graph.order import replay_order
 from tracegraph.ingest.what_if.changes.edit import FOR_OTHERS, Edit, assumed, no_edit
@@ -169,7 +169,7 @@ def _with_own_cores(graph: ReplayGraph, found: Collectives, edit: Edit) -> Edit:
     return replace(edit, factor=factor, added=join_rows([edit.added, waits]))
 
 
-def _added(graph: ReplayGraph, cause: Ints, effect: Ints, mechanism: Ints, lag: Ints) -> Dependencies:
+def _added(graph: ReplayGraph, cause: Ints, effect: Ints, mechanism: Ints | Terms, lag: Ints) -> Dependencies:
     """Add dependencies, which are an error if they make a circle with those of the run."""
     segments = graph.segments
     added = assumed(segments.start[effect] - segments.completion[cause], cause, effect, mechanism, lag)

@@ -166,7 +166,7 @@ def escaped(name: str) -> str:
 
 def made_in(graph: ReplayGraph, edit: Edit) -> Change:
     """Make a change that is an edit alone."""
-    return Change(np.ones(len(graph.segments)), edit=edit)
+    return Change(np.broadcast_to(np.float64(1), len(graph.segments)), edit=edit)
 
 
 def asked_for(option: str, selectors: Sequence[str]) -> tuple[str, ...]:

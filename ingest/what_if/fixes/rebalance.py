@@ -1,7 +1,7 @@
 """Rebalance: stages of a pipeline that compute longer than others give some of their work to these."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -45,14 +45,14 @@ def rebalance(graph: ReplayGraph, chosen: Flags) -> Edit:
 
 
 def _changed(graph: ReplayGraph, computing: Flags, pipelines: list[Ints]) -> Edit:
-    edit = no_edit(len(graph.segments))
+    factor = np.ones(len(graph.segments))
     rank = graph.lanes.rank[graph.segments.lane]
     for one in pipelines:
         own = _work(graph, computing, one)
         target = _balanced(own, count_layers(graph, one)).target
         for number, before, after in zip(one, own, target, strict=True):
-            edit.factor[computing & (rank == number)] = after / before
-    return edit
+            factor[computing & (rank == number)] = after / before
+    return replace(no_edit(len(factor)), factor=factor)
 
 
 def _computing(graph: ReplayGraph) -> Flags:
@@ -127,9 +127,7 @@ def _find(scene: Scene) -> Iterator[Candidate]:
 
 def _half(edit: Edit) -> Edit:
     """Move only half of the work: without layers nobody knows how evenly it can be divided."""
-    half = no_edit(len(edit.factor))
-    half.factor[:] = (1 + edit.factor) / 2
-    return half
+    return replace(edit, factor=(1 + edit.factor) / 2)
 
 
 def _assumed(balance: _Balance, layers: LayersOf | None) -> str:

@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 
 from tracegraph.base.errors import TracegraphError
-from tracegraph.ingest.arrays import Flags, Ints
+from tracegraph.ingest.arrays import Flags, Ints, Terms
 from tracegraph.ingest.causal.events.events import NONE
 from tracegraph.ingest.causal.events.lanes import Lanes
 from tracegraph.ingest.causal.events.window import Window
@@ -95,7 +95,7 @@ class ReplayGraph:
     lanes: Lanes
     segments: Segments
     dependencies: Dependencies
-    gap_name: Ints
+    gap_name: Terms
     frames: Frames
     steps: tuple[StepWindow, ...]
     window: Window
@@ -207,7 +207,9 @@ def graph_of(model: Solution) -> ReplayGraph:
 
 
 def _rendezvous(model: Solution) -> Ints:
-    found, meetings = np.full(len(model.events), NONE, dtype=np.int64), model.meetings
-    if meetings is not None:
-        found[meetings.event] = meetings.rendezvous[meetings.member_of]
+    count, meetings = len(model.events), model.meetings
+    if meetings is None:
+        return np.broadcast_to(np.int64(NONE), count)
+    found = np.full(count, NONE, dtype=np.int64)
+    found[meetings.event] = meetings.rendezvous[meetings.member_of]
     return found

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tracegraph.ingest.arrays import Ints
+from tracegraph.ingest.arrays import Ints, Terms
 from tracegraph.ingest.causal.graph.segments import WAIT
 from tracegraph.vocabulary.mechanisms import AUTOGRAD_HAND_OFF, AUTOGRAD_JOIN, CODE, HAND_OVER, RESUME
 
@@ -33,7 +33,7 @@ class HandedOver:
         none.
     """
 
-    mechanism: Ints
+    mechanism: Terms
     giver: Ints
     after: Ints
     of_segment: Ints

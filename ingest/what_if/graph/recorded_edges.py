@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from tracegraph.ingest.array_tables import select_rows
-from tracegraph.ingest.arrays import Ints
+from tracegraph.ingest.arrays import Ints, as_terms
 from tracegraph.ingest.causal.events.window import Window
 from tracegraph.ingest.causal.graph.dependencies import Dependencies
 from tracegraph.ingest.causal.graph.segments import WAIT, Segments
@@ -35,7 +35,7 @@ def on_recorded_edges(graph: ReplayGraph) -> ReplayGraph:
     caused[edges.effect] = True
     late = np.flatnonzero((segments.start > graph.window.start) & ~caused)
     fixed = dict(zip(late.tolist(), segments.start[late].tolist(), strict=True))
-    names = GAP_OF_MECHANISM[edges.mechanism]
+    names = GAP_OF_MECHANISM.take(edges.mechanism)
     return replace(graph, segments=sure, dependencies=edges, gap_name=names, fixed=fixed)
 
 
@@ -61,7 +61,7 @@ def _bound_anew(segments: Segments, kept: Dependencies, freed: Ints, window: Win
     whole = Dependencies(
         cause=cause,
         effect=effect,
-        mechanism=np.append(kept.mechanism, np.full(len(added), CODE[PROGRAM_ORDER])),
+        mechanism=as_terms(np.append(kept.mechanism, np.full(len(added), CODE[PROGRAM_ORDER]))),
         recorded=sure,
         confidence=sure.astype(float),
         gap=gap,

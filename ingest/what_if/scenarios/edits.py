@@ -6,7 +6,7 @@ from functools import cached_property
 import numpy as np
 
 from tracegraph.ingest.array_tables import join_rows, select_rows
-from tracegraph.ingest.arrays import Flags, Ints
+from tracegraph.ingest.arrays import Flags, Ints, Terms
 from tracegraph.ingest.causal.events.lanes import Lanes
 from tracegraph.ingest.causal.events.window import Window
 from tracegraph.ingest.causal.graph.binding import find_sink, walk
@@ -31,7 +31,7 @@ class Edited:
     graph: ReplayGraph
     work: Ints
     dependencies: Dependencies
-    gap_name: Ints
+    gap_name: Terms
     kept: Flags
 
     @cached_property

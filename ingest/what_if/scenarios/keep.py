@@ -26,7 +26,7 @@ from tracegraph.ingest.what_if.changes.edit import Edit, inside_span
 from tracegraph.ingest.what_if.changes.resulting_graph import replay_to_end
 from tracegraph.ingest.what_if.changes.threads import stretches
 from tracegraph.ingest.what_if.graph.graph import ReplayGraph
-from tracegraph.ingest.what_if.predictions.predict import Prediction
+from tracegraph.ingest.what_if.predictions.results import Prediction
 from tracegraph.ingest.what_if.predictions.what_next import find_what_next
 from tracegraph.ingest.what_if.scenarios.scenario import Scenario, build_scenario
 from tracegraph.store.schema.schema import SCHEMA_VERSION

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tracegraph.base.errors import StoreError
-from tracegraph.ingest.arrays import Flags, Ints
+from tracegraph.ingest.arrays import Flags, Ints, Terms, as_terms
 from tracegraph.ingest.causal.events.events import NONE
 from tracegraph.ingest.causal.events.lanes import Lanes
 from tracegraph.ingest.causal.events.window import Window
@@ -148,8 +148,8 @@ def _segments(
         start=start[order],
         end=end[order],
         event=event[order],
-        kind=kind[order],
-        gap_name=gap[order],
+        kind=as_terms(kind[order]),
+        gap_name=as_terms(gap[order]),
         work=work[order],
         on_thread=on_thread[order],
         gpu_first=gpu_first,
@@ -158,7 +158,7 @@ def _segments(
     return segments, place, frame[order]
 
 
-def _dependencies(tables: GraphTables, place: Ints) -> tuple[Dependencies, Ints]:
+def _dependencies(tables: GraphTables, place: Ints) -> tuple[Dependencies, Terms]:
     """Read all dependencies in order, and the name of each one's gap; without a gap, its rule's."""
     edges = pa.concat_tables(
         [tables.read_relationships(kind, _EDGE) for kind in schema.DEPENDENCIES],
@@ -173,14 +173,14 @@ def _dependencies(tables: GraphTables, place: Ints) -> tuple[Dependencies, Ints]
     found = Dependencies(
         cause=cause[order],
         effect=effect[order],
-        mechanism=mechanism[order],
+        mechanism=as_terms(mechanism[order]),
         recorded=recorded[order],
         confidence=edges["confidence"].to_numpy()[order],
         gap=_numbers(edges["gap_ns"])[order],
         lag=_numbers(edges["lag_ns"])[order],
         binding=edges["binding"].to_numpy()[order],
     )
-    return found, gap_name[order]
+    return found, as_terms(gap_name[order])
 
 
 def _frames(tables: GraphTables, of_segment: Ints) -> Frames:

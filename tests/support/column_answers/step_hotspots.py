@@ -7,7 +7,7 @@ import pandas as pd
 import pyarrow as pa
 
 from tracegraph.ingest.array_tables import join_rows, select_rows
-from tracegraph.ingest.arrays import Flags, Ints
+from tracegraph.ingest.arrays import Flags, Ints, placed_behind
 from tracegraph.ingest.causal.events.lane_times import Keys
 from tracegraph.ingest.causal.graph.model import Model
 from tracegraph.ingest.causal.graph.segments import WORK
@@ -82,7 +82,9 @@ def _sums(model: Model, step: Ints, segment: Ints, first: Ints) -> pd.DataFrame:
         {
             "rank": steps.rank[rows.step],
             "number": steps.number[rows.step],
-            "name": np.where(is_gap, len(events.name.values) + rows.gap_name, events.name.codes[rows.event]),
+            "name": np.where(
+                is_gap, placed_behind(len(events.name.values), rows.gap_name), events.name.codes[rows.event]
+            ),
             "category": np.where(is_gap, len(events.category.values), events.category.codes[rows.event]),
             "on_gpu": ~model.segments.on_thread[rows.segment],
             "duration_ns": length,
