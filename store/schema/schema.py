@@ -9,7 +9,7 @@ from tracegraph.store.schema.properties import Index, Property, RelationshipType
 from tracegraph.vocabulary.evidence import EVIDENCE
 from tracegraph.vocabulary.mechanisms import Kind
 
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 """Workspaces and runs of another version are refused."""
 
 NODES = (
@@ -124,7 +124,7 @@ INDEXES = (
     Index("Event", ("run", "source_index"), needed="late"),
     Index("Event", ("run",), needed="late"),  # not with the name: an index refuses values above 8 kB
     Index("GpuWork", ("run", "kernel_type")),
-    Index("Segment", ("run", "chain", "start_ns", "end_ns"), needed="path"),
+    Index("Segment", ("run", "chain", "start_ns", "end_ns", "frame"), needed="path"),
     Index("Pause", ("run", "chain", "start_ns", "end_ns")),
     Index("Chain", ("run", "chain")),
     Index("Frame", ("run", "frame")),
