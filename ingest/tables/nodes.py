@@ -265,8 +265,18 @@ def frame_nodes(model: Solution, frames: Frames, ids: Ints, common: Columns) -> 
         "lane": frames.lane,
         "rank": model.lanes.rank[frames.lane],
         "operator": pa.array(frames.operator, mask=frames.operator < 0),
+        "path_events": _path_events(model, frames),
     }
     return make_table(columns, node_labels.FRAME.properties, len(frames))
+
+
+def _path_events(model: Solution, frames: Frames) -> Ints:
+    """Count the events of each frame that take time of their own on the critical path."""
+    segments = model.segments
+    counted = model.on_path & (segments.kind == WORK) & (segments.end > segments.start)
+    frame = np.full(len(model.events), len(frames))
+    frame[segments.event[counted]] = frames.of_segment[counted]
+    return np.bincount(frame, minlength=len(frames) + 1)[:-1]
 
 
 def allocation_nodes(found: Allocations, ids: Ints, common: Columns) -> pa.Table:

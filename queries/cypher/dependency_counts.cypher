@@ -10,9 +10,9 @@
 // Empty when: no segment depends on another.
 // Cost: reads every dependency of the run.
 
-// The conditions hold for all: they let the index on (run, chain, start_ns, end_ns) find the run's segments.
+// The conditions hold for all: they let the index on (run, chain, start_ns, end_ns, frame) find the run's segments.
 MATCH (s:Segment {run: $run})-[d:SEQUENTIAL|INVOCATION|SYNCHRONIZATION|CROSS_THREAD]->(:Segment)
-WHERE s.chain >= 0 AND s.start_ns IS NOT NULL AND s.end_ns IS NOT NULL
+WHERE s.chain >= 0 AND s.start_ns IS NOT NULL AND s.end_ns IS NOT NULL AND s.frame IS NOT NULL
 RETURN type(d) AS dependency, d.mechanism AS mechanism, d.evidence AS evidence, count(*) AS count,
   sum(CASE WHEN d.binding THEN 1 ELSE 0 END) AS binding, avg(d.confidence) AS confidence
 ORDER BY count DESC, dependency, mechanism, evidence

@@ -29,7 +29,7 @@
 
 // @include walk
 MATCH (s:Segment {run: $run, chain: exit.chain})
-WHERE s.start_ns < exit.exit_ns AND s.end_ns > $start_ns
+WHERE s.start_ns < exit.exit_ns AND s.end_ns > $start_ns AND s.frame IS NOT NULL
   AND s.kind = 'work' AND s.name = $name
 WITH s ORDER BY s.end_ns - s.start_ns DESC, s.start_ns LIMIT $limit
 MATCH (s)-[d:SEQUENTIAL|INVOCATION|SYNCHRONIZATION|CROSS_THREAD]-(:Segment)

@@ -13,33 +13,46 @@
 // @column accumulated_ns INTEGER all their own time in the window, on the path or not, ns
 // @column accumulated_place INTEGER place by it among all names in the window, 1 the largest; steps are one
 // Order: duration, longest first, then name and category.
-// Empty when: the path holds gaps only, or an earlier version stored the run, without frames.
-// Cost: reads all segments in the window once.
+// Empty when: the path holds gaps only.
+// Cost: reads all segments in the window once, mostly from the index.
 
 // @include walk
 // @include all_chains
 WITH collect({chain: chain, exit_ns: exit_ns}) AS chains
-OPTIONAL MATCH (t:Step {run: $run})
-WITH chains, collect(DISTINCT t.marker) + ['ProfilerStep#'] AS markers
-// `frame >= 0` lets the index on (run, frame) find the frames of the run.
-OPTIONAL MATCH (f:Frame {run: $run}) WHERE f.frame >= 0 AND f.name IN markers
-WITH chains, collect(f.frame) AS step_frames
-UNWIND chains AS one
-WITH step_frames, one.chain AS chain, one.exit_ns AS exit_ns
-MATCH (s:Segment {run: $run, chain: chain})
-WHERE s.start_ns < $end_ns AND s.end_ns > $start_ns
-  // Work that takes time: what is no event has no place in the file.
-  AND s.end_ns - s.start_ns > 0 AND s.source_index IS NOT NULL
-// By frame first, as numbers are compared faster than names; only a step's frame does not tell its name.
-WITH s.frame AS frame, CASE WHEN s.frame IN step_frames THEN s.name END AS step,
-  s.source_index AS source_index, s.start_ns < exit_ns AS on_path,
-    // @include clipped_length
-  AS length_ns
-WITH frame, step, count(DISTINCT CASE WHEN on_path THEN source_index END) AS count,
-  sum(CASE WHEN on_path THEN length_ns ELSE 0 END) AS duration_ns, sum(length_ns) AS accumulated_ns
-MATCH (f:Frame {run: $run, frame: frame})
+// @include step_frames
+MATCH (r:Run {name: $run})
+WITH chains, step_frames,
+  r.window_start_ns = $start_ns AND r.window_end_ns = $end_ns AND r.end_chain = $chain AS is_whole
+// By frame, as numbers are compared faster than names, and the index holds them; only a step's does not tell its name.
+CALL (chains, step_frames, is_whole) {
+  UNWIND chains AS one
+  WITH step_frames, is_whole, one.chain AS chain, one.exit_ns AS exit_ns
+  MATCH (s:Segment {run: $run, chain: chain})
+  WHERE s.start_ns < exit_ns AND s.end_ns > $start_ns AND s.end_ns - s.start_ns > 0 AND s.frame IS NOT NULL
+  WITH s, is_whole, CASE WHEN s.frame IN step_frames THEN s.name END AS step
+  // To tell events apart takes longer than all else; for the whole run frames know their number.
+  WITH s.frame AS frame, step,
+    count(DISTINCT CASE WHEN is_whole AND step IS NULL THEN null ELSE s.source_index END) AS count,
+    sum(
+      // @include clipped_length
+    ) AS duration_ns
+  RETURN frame, step, count, duration_ns, duration_ns AS accumulated_ns
+UNION ALL
+  UNWIND chains AS one
+  WITH step_frames, one.chain AS chain, one.exit_ns AS exit_ns
+  MATCH (s:Segment {run: $run, chain: chain})
+  WHERE s.start_ns >= exit_ns AND s.start_ns < $end_ns AND s.end_ns > $start_ns AND s.end_ns - s.start_ns > 0
+    AND s.frame IS NOT NULL
+  RETURN s.frame AS frame, CASE WHEN s.frame IN step_frames THEN s.name END AS step, 0 AS count, 0 AS duration_ns,
+    sum(
+      // @include clipped_length
+    ) AS accumulated_ns
+}
+WITH is_whole, frame, step, sum(count) AS count, sum(duration_ns) AS duration_ns, sum(accumulated_ns) AS accumulated_ns
+MATCH (f:Frame {run: $run, frame: frame}) WHERE f.category <> 'gap'
 WITH f.name AS placed, coalesce(step, f.name) AS name, f.category AS category, sum(duration_ns) AS duration_ns,
-  sum(count) AS count, sum(accumulated_ns) AS accumulated_ns
+  sum(CASE WHEN is_whole AND step IS NULL THEN f.path_events ELSE count END) AS count,
+  sum(accumulated_ns) AS accumulated_ns
 WITH placed, category,
   sum(accumulated_ns) AS together_ns,
   collect({name: name, duration_ns: duration_ns, count: count, accumulated_ns: accumulated_ns}) AS parts

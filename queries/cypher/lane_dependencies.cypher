@@ -18,7 +18,7 @@
 MATCH (c:Chain {run: $run})
 WHERE c.chain >= 0 AND c.start_ns < $end_ns AND c.end_ns > $start_ns
 MATCH (s:Segment {run: $run, chain: c.chain}) WHERE s.start_ns >= $start_ns AND s.start_ns < $end_ns
-  AND s.end_ns IS NOT NULL
+  AND s.end_ns IS NOT NULL AND s.frame IS NOT NULL
 MATCH (s)<-[d:SEQUENTIAL|INVOCATION|SYNCHRONIZATION|CROSS_THREAD]-(cause:Segment) WHERE cause.lane <> s.lane
 RETURN cause.lane AS cause_lane, s.lane AS effect_lane, type(d) AS dependency, d.mechanism AS mechanism,
   d.evidence AS evidence, count(*) AS count, sum(CASE WHEN d.binding THEN 1 ELSE 0 END) AS binding,

@@ -19,7 +19,7 @@ MATCH (c:Chain {run: $run})
 WHERE c.chain >= 0 AND c.start_ns < $end_ns AND c.end_ns > $start_ns
 MATCH (s:Segment {run: $run, chain: c.chain})
 // What is no event has no place in the file.
-WHERE s.start_ns < $end_ns AND s.end_ns > $start_ns AND s.source_index IS NOT NULL
+WHERE s.start_ns < $end_ns AND s.end_ns > $start_ns AND s.frame IS NOT NULL AND s.source_index IS NOT NULL
 WITH c.lane AS lane, s.name AS name, s.category AS category, s.end_ns AS end_ns, s.slack_ns AS slack_ns,
   CASE WHEN s.start_ns < $start_ns THEN $start_ns ELSE s.start_ns END AS start_ns
 WHERE start_ns <> end_ns

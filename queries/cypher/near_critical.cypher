@@ -21,7 +21,8 @@
 MATCH (c:Chain {run: $run})
 WHERE c.chain >= 0 AND c.start_ns < $end_ns AND c.end_ns > $start_ns
 MATCH (s:Segment {run: $run, chain: c.chain, kind: 'work'})
-WHERE s.start_ns < $end_ns AND s.end_ns > $start_ns AND s.slack_ns > 0 AND s.slack_ns <= $slack_ns
+WHERE s.start_ns < $end_ns AND s.end_ns > $start_ns AND s.frame IS NOT NULL
+  AND s.slack_ns > 0 AND s.slack_ns <= $slack_ns
 WITH s.name AS name, s.category AS category, s.lane AS lane, min(s.slack_ns) AS slack_ns,
   sum(
     // @include clipped_length

@@ -21,7 +21,7 @@
 
 // @include walk
 MATCH (s:Segment {run: $run, chain: exit.chain})
-WHERE s.start_ns < exit.exit_ns AND s.end_ns > $start_ns
+WHERE s.start_ns < exit.exit_ns AND s.end_ns > $start_ns AND s.frame IS NOT NULL
   AND s.margin_ns <= $margin_ns
 WITH s ORDER BY s.margin_ns, s.start_ns, s.end_ns LIMIT $limit
 OPTIONAL MATCH (s)<-[d:SEQUENTIAL|INVOCATION|SYNCHRONIZATION|CROSS_THREAD]-(cause:Segment)

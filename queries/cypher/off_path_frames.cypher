@@ -12,16 +12,17 @@
 // @column duration_ns INTEGER time off the path in it itself, not in what it called, ns
 // @column lag STRING? always null: a gap off the path is nobody's work
 // Order: frame, a parent before what it called.
-// Empty when: all work is on the path, or an earlier version stored the run, without frames.
-// Cost: reads the segments off the path once.
+// Empty when: all work is on the path.
+// Cost: reads the segments off the path once, from the index.
 
 // @include walk
 // @include all_chains
 MATCH (s:Segment {run: $run, chain: chain})
 WHERE s.start_ns >= exit_ns AND s.start_ns < $end_ns AND s.end_ns > $start_ns
-  // Work that takes time: what is no event has no place in the file.
-  AND s.end_ns - s.start_ns > 0 AND s.source_index IS NOT NULL
-WITH s.frame AS frame, null AS lag, sum(
+  AND s.end_ns - s.start_ns > 0 AND s.frame IS NOT NULL
+WITH s.frame AS frame, sum(
     // @include clipped_length
   ) AS duration_ns
+MATCH (f:Frame {run: $run, frame: frame}) WHERE f.category <> 'gap'
+WITH frame, null AS lag, duration_ns
 // @include with_callers

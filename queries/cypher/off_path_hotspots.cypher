@@ -33,7 +33,7 @@ CALL (chains, piece_ns) {
   MATCH (s:Segment {run: $run, chain: c.chain})
   WHERE s.start_ns < $end_ns AND s.end_ns > $start_ns
     // Work that takes time: what is no event has no place in the file.
-    AND s.end_ns - s.start_ns > 0 AND s.source_index IS NOT NULL
+    AND s.end_ns - s.start_ns > 0 AND s.frame IS NOT NULL AND s.source_index IS NOT NULL
   WITH s.name AS name, s.category AS category, s.start_ns >= c.exit_ns AS is_off, s.start_ns / piece_ns AS piece,
     CASE WHEN s.start_ns >= c.exit_ns THEN s.slack_ns END AS slack_ns,
       // @include clipped_length
@@ -60,7 +60,7 @@ CALL (chains, listed) {
   UNWIND chains AS c
   MATCH (s:Segment {run: $run, chain: c.chain})
   WHERE s.start_ns >= c.exit_ns AND s.start_ns < $end_ns AND s.end_ns > $start_ns
-    AND s.end_ns - s.start_ns >= shortest_ns AND s.source_index IS NOT NULL AND s.name IN names
+    AND s.end_ns - s.start_ns >= shortest_ns AND s.frame IS NOT NULL AND s.source_index IS NOT NULL AND s.name IN names
   WITH listed, s.name AS name, s.category AS category, s.lane AS lane,
     CASE WHEN s.start_ns < $start_ns THEN $start_ns ELSE s.start_ns END AS start_ns,
     CASE WHEN s.end_ns > $end_ns THEN $end_ns ELSE s.end_ns END AS end_ns
@@ -94,11 +94,12 @@ CALL (chains, stretches, piece_ns) {
     reduce(first = end_ns, at IN [stretch.end_ns, way.end_ns] | CASE WHEN at < first THEN at ELSE first END) AS end_ns
   WHERE start_ns < end_ns
   CALL (way, start_ns) {  // the segments of a chain follow each other: only the last before may reach into it
-    MATCH (s:Segment {run: $run, chain: way.chain}) WHERE s.start_ns <= start_ns AND s.end_ns IS NOT NULL
+    MATCH (s:Segment {run: $run, chain: way.chain})
+    WHERE s.start_ns <= start_ns AND s.end_ns IS NOT NULL AND s.frame IS NOT NULL
     RETURN s.start_ns AS since_ns ORDER BY s.run DESC, s.chain DESC, s.start_ns DESC, s.end_ns DESC LIMIT 1
   }
   MATCH (s:Segment {run: $run, chain: way.chain})
-  WHERE s.start_ns >= since_ns AND s.start_ns < end_ns AND s.end_ns > start_ns
+  WHERE s.start_ns >= since_ns AND s.start_ns < end_ns AND s.end_ns > start_ns AND s.frame IS NOT NULL
   WITH stretch.name AS name, stretch.category AS category, s.name AS meanwhile, s.category AS of, s.lane AS lane,
     sum(CASE WHEN s.end_ns < end_ns THEN s.end_ns ELSE end_ns END
       - CASE WHEN s.start_ns > start_ns THEN s.start_ns ELSE start_ns END) AS overlap_ns

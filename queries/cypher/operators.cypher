@@ -49,13 +49,12 @@ UNION ALL
   // @include walked_chains
   MATCH (s:Segment {run: $run, chain: c.chain})
   WHERE s.start_ns < exit_ns AND s.end_ns > $start_ns
-    // Work that takes time: what is no event has no place in the file.
-    AND s.end_ns - s.start_ns > 0 AND s.source_index IS NOT NULL
+    AND s.end_ns - s.start_ns > 0 AND s.frame IS NOT NULL
   WITH s.frame AS frame, on_gpu, sum(
       // @include clipped_length
     ) AS length_ns
   MATCH (f:Frame {run: $run, frame: frame}) USING INDEX f:Frame(run, frame)
-  WHERE f.operator IS NOT NULL
+  WHERE f.operator IS NOT NULL AND f.category <> 'gap'
   WITH f.operator AS operator, sum(CASE WHEN on_gpu THEN 0 ELSE length_ns END) AS path_self_ns,
     sum(CASE WHEN on_gpu THEN length_ns ELSE 0 END) AS path_gpu_ns
   MATCH (f:Frame {run: $run, frame: operator}) USING INDEX f:Frame(run, frame)

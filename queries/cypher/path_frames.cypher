@@ -12,15 +12,15 @@
 // @column duration_ns INTEGER time on the path in it itself, not in what it called, ns
 // @column lag STRING? name of the gap before work of this frame, null for time in the frame
 // Order: frame, a parent before what it called; then the lag, none last.
-// Empty when: the run has no such chain, or an earlier version stored it, without frames.
-// Cost: reads the segments on the path once.
+// Empty when: the run has no such chain.
+// Cost: reads the segments on the path once, from the index.
 
 // @include walk
 // @include walked_chains
 // Two stretches may belong to a segment: itself, and the gap before it.
 CALL (c, on_gpu, exit_ns) {
   MATCH (s:Segment {run: $run, chain: c.chain})
-  WHERE s.start_ns < exit_ns AND s.end_ns > $start_ns AND s.end_ns - s.start_ns > 0
+  WHERE s.start_ns < exit_ns AND s.end_ns > $start_ns AND s.frame IS NOT NULL
   RETURN s.frame AS frame, null AS lag, sum(
     // @include clipped_length
   ) AS duration_ns

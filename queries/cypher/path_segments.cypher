@@ -24,7 +24,7 @@
 // @include walk
 MATCH (s:Segment {run: $run, chain: exit.chain})
 // A segment of no length that ends where the path leaves is on it: the lag before it tells why it started.
-WHERE s.start_ns <= exit.exit_ns AND s.end_ns > $start_ns
+WHERE s.start_ns <= exit.exit_ns AND s.end_ns > $start_ns AND s.frame IS NOT NULL
   AND CASE s.start_ns WHEN exit.exit_ns THEN s.end_ns = exit.exit_ns ELSE true END
 OPTIONAL MATCH (s)<-[d:SEQUENTIAL|INVOCATION|SYNCHRONIZATION|CROSS_THREAD WHERE d.binding]-(:Segment)
 RETURN s.rank AS rank, s.lane AS lane, s.name AS name,

@@ -41,12 +41,13 @@ CALL (silence, chains) {
     AS c
   CALL (silence, c) {  // the segments of a chain follow each other: only the last before may reach into it
     MATCH (s:Segment {run: $run, chain: c.chain})
-    WHERE s.end_ns IS NOT NULL
+    WHERE s.end_ns IS NOT NULL AND s.frame IS NOT NULL
       AND s.start_ns <= CASE WHEN c.start_ns < silence.start_ns THEN silence.start_ns ELSE c.start_ns END
     RETURN s.start_ns AS since_ns ORDER BY s.run DESC, s.chain DESC, s.start_ns DESC, s.end_ns DESC LIMIT 1
   }
   MATCH (s:Segment {run: $run, chain: c.chain, kind: 'work'})
   WHERE s.start_ns >= since_ns AND s.start_ns < silence.end_ns AND s.end_ns > silence.start_ns
+    AND s.frame IS NOT NULL
   WITH c.on_gpu AS on_gpu,
     CASE WHEN s.start_ns < silence.start_ns THEN silence.start_ns ELSE s.start_ns END AS start_ns,
     CASE WHEN s.end_ns > silence.end_ns THEN silence.end_ns ELSE s.end_ns END AS end_ns

@@ -19,6 +19,7 @@ MATCH (t:Phase {run: $run})
 WITH streams, t, CASE WHEN t.window_end_ns > t.end_ns THEN streams ELSE [t.lane, t.end_lane] + streams END AS ends
 WITH streams, collect({window: t, rank: t.rank, end_ns: t.window_end_ns, lanes: ends}) AS windows,
   streams + collect(DISTINCT t.lane) + collect(DISTINCT t.end_lane) AS lanes
+// @include step_frames
 // @include window_hotspots
 RETURN t.rank AS rank, t.name AS phase, name, category, on_gpu, count(t) AS phases, sum(duration_ns) AS duration_ns,
   sum(inferred_ns) AS inferred_ns

@@ -19,7 +19,7 @@ CALL (own) {
 CALL (own, streams) {
   // @include chains_of_ranks
   MATCH (s:Segment {run: $run, chain: c.chain})
-  WHERE s.start_ns < end_ns AND s.end_ns > start_ns AND s.end_ns - s.start_ns > 0
+  WHERE s.start_ns < end_ns AND s.end_ns > start_ns AND s.end_ns - s.start_ns > 0 AND s.frame IS NOT NULL
   // What is no event has no place in the file.
   RETURN c.rank AS rank, c.lane AS lane, CASE WHEN s.source_index IS NULL THEN s.name END AS name, sum(
     // @include clipped_on_rank

@@ -18,19 +18,23 @@
 // Cost: reads the segments on the path once.
 
 // @include walk
+WITH collect(exit) AS exits
+// @include step_frames
+UNWIND exits AS exit
 MATCH (s:Segment {run: $run, chain: exit.chain})
-WHERE s.start_ns < exit.exit_ns AND s.end_ns > $start_ns
-  // Work that takes time: what is no event has no place in the file.
-  AND s.end_ns - s.start_ns > 0 AND s.source_index IS NOT NULL
-WITH s,
+WHERE s.start_ns < exit.exit_ns AND s.end_ns > $start_ns AND s.end_ns - s.start_ns > 0 AND s.frame IS NOT NULL
+// By frame, as numbers are compared faster than names, and the index holds them; only a step's does not tell its name.
+WITH s, CASE WHEN s.frame IN step_frames THEN s.name END AS step,
     // @include clipped_length
   AS length_ns,
   // The cause of what begins before the window is not in it.
   CASE WHEN s.start_ns > $start_ns THEN s.margin_ns END AS margin_ns
-WITH s.name AS name, s.category AS category, sum(length_ns) AS duration_ns,
+WITH s.frame AS frame, step, sum(length_ns) AS duration_ns,
   count(margin_ns) AS count, min(margin_ns) AS margin_ns,
   min(CASE WHEN margin_ns IS NOT NULL THEN [margin_ns, s.start_ns, elementId(s)] END) AS closest
-WITH name, category, duration_ns, count, margin_ns, closest
+MATCH (f:Frame {run: $run, frame: frame}) WHERE f.category <> 'gap'
+WITH coalesce(step, f.name) AS name, f.category AS category, sum(duration_ns) AS duration_ns, sum(count) AS count,
+  min(margin_ns) AS margin_ns, min(closest) AS closest
 ORDER BY duration_ns DESC, name, category LIMIT $limit
 OPTIONAL MATCH (s:Segment)<-[d:SEQUENTIAL|INVOCATION|SYNCHRONIZATION|CROSS_THREAD]-(before:Segment)
 WHERE elementId(s) = closest[2]

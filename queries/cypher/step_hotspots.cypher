@@ -17,6 +17,7 @@ WITH collect(CASE WHEN l.matters THEN l.lane END) AS lanes,
   collect(CASE l.kind WHEN 'stream' THEN l.lane END) AS streams
 MATCH (t:Step {run: $run})
 WITH lanes, streams, collect({window: t, rank: t.rank, end_ns: t.window_end_ns, lanes: lanes}) AS windows
+// @include step_frames
 // @include window_hotspots
 RETURN t.rank AS rank, t.number AS number, name, category, on_gpu, duration_ns, inferred_ns
 ORDER BY rank, number, duration_ns DESC, name, category, on_gpu

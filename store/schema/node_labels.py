@@ -271,6 +271,7 @@ FRAME = NodeLabel(
         LANE,
         RANK,
         number("operator", "innermost operator among it and the frames that it was called from"),
+        number("path_events", "number of its events with time of their own on the path of the whole window"),
     ),
 )
 

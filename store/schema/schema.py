@@ -124,7 +124,7 @@ INDEXES = (
     Index("Event", ("run", "source_index"), needed="late"),
     Index("Event", ("run",), needed="late"),  # not with the name: an index refuses values above 8 kB
     Index("GpuWork", ("run", "kernel_type"), needed="path"),
-    Index("Segment", ("run", "chain", "start_ns", "end_ns"), needed="path"),
+    Index("Segment", ("run", "chain", "start_ns", "end_ns", "frame"), needed="path"),
     Index("Pause", ("run", "chain", "start_ns", "end_ns")),
     Index("Chain", ("run", "chain")),
     Index("Frame", ("run", "frame")),

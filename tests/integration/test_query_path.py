@@ -48,7 +48,8 @@ CREATE (:Lane {run: $run, lane: 0, name: 'main'}), (:Lane {run: $run, lane: 1, n
   (:Segment {name: 'B', category: 'cpu_op', source_index: 2, chain: 2, start_ns: 35, end_ns: 50})
 """
 PIECES = """
-CREATE (:Lane {run: $run, lane: 0, name: 'main'}), (:Chain {chain: 0, start_ns: 0, end_ns: 60}),
+CREATE (:Run {name: $run}), (:Lane {run: $run, lane: 0, name: 'main'}),
+  (:Chain {chain: 0, start_ns: 0, end_ns: 60}),
   (:Frame {frame: 0, name: 'outer', category: 'op'}), (:Frame {frame: 1, name: 'inner', category: 'op'}),
   (:Segment {name: 'outer', category: 'op', source_index: 0, frame: 0, chain: 0, start_ns: 0, end_ns: 10})
     -[:SEQUENTIAL $order]->
@@ -157,7 +158,8 @@ def test_unknown_windows(database: Database) -> None:
 
 def test_long_walk(database: Database) -> None:
     graph = """
-        UNWIND range(0, 4999) AS i
+        CREATE (:Run {name: $run})
+        WITH range(0, 4999) AS numbers UNWIND numbers AS i
         CREATE (:Chain {run: $run, chain: i, lane: i % 2, rank: 0, start_ns: i * 10, end_ns: i * 10 + 10}),
           (:Segment {run: $run, chain: i, lane: i % 2, rank: 0, kind: 'work', name: 'A' + (i % 3),
             category: 'cpu_op', source_index: i, frame: i % 3, start_ns: i * 10, end_ns: i * 10 + 10})

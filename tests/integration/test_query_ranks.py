@@ -24,14 +24,14 @@ CREATE
     chain: 0, frame: 3, step: 1}),
   (r2:Event {name: 'reduce', source_index: 2, start_ns: 110, end_ns: 160, step: 2}),
   (:Segment {kind: 'wait', name: 'waiting for another rank', category: 'gap', start_ns: 110, end_ns: 152,
-    chain: 0, frame: 3}),
+    chain: 0, frame: 8}),
   (t3:Segment {name: 'reduce', category: 'user_annotation', source_index: 2, start_ns: 152, end_ns: 160,
     chain: 3, frame: 3}),
   (:Segment {lane: 1, rank: 1, name: 'A', category: 'cpu_op', source_index: 0, start_ns: 0, end_ns: 40,
     chain: 1, frame: 5}),
   (r1:Event {lane: 1, rank: 1, name: 'reduce', source_index: 1, start_ns: 40, end_ns: 112, step: 1}),
   (:Segment {lane: 1, rank: 1, kind: 'wait', name: 'waiting for another rank', category: 'gap', start_ns: 40,
-    end_ns: 100, chain: 1, frame: 6}),
+    end_ns: 100, chain: 1, frame: 9}),
   (t2:Segment {lane: 1, rank: 1, name: 'reduce', category: 'user_annotation', source_index: 1, start_ns: 102,
     end_ns: 112, chain: 2, frame: 6}),
   (b:Segment {lane: 1, rank: 1, name: 'B at 0x7f', category: 'cpu_op', source_index: 2, start_ns: 112,
@@ -50,15 +50,21 @@ CREATE
   (f0:Frame {frame: 0, depth: 0, name: 'zero', category: 'thread'}),
   (f1:Frame {frame: 1, depth: 0, name: 'one', category: 'thread', lane: 1, rank: 1}),
   (:Frame {frame: 2, parent: 0, depth: 1, name: 'A', category: 'cpu_op'})-[:CALLED_FROM]->(f0),
-  (:Frame {frame: 3, parent: 0, depth: 1, name: 'reduce', category: 'user_annotation'})-[:CALLED_FROM]->(f0),
+  (f3:Frame {frame: 3, parent: 0, depth: 1, name: 'reduce', category: 'user_annotation'})
+    -[:CALLED_FROM]->(f0),
   (f4:Frame {frame: 4, parent: 1, depth: 1, name: 'load', category: 'user_annotation', lane: 1, rank: 1})
     -[:CALLED_FROM]->(f1),
   (:Frame {frame: 5, parent: 1, depth: 1, name: 'A', category: 'cpu_op', lane: 1, rank: 1})
     -[:CALLED_FROM]->(f1),
-  (:Frame {frame: 6, parent: 1, depth: 1, name: 'reduce', category: 'user_annotation', lane: 1, rank: 1})
+  (f6:Frame {frame: 6, parent: 1, depth: 1, name: 'reduce', category: 'user_annotation', lane: 1, rank: 1})
     -[:CALLED_FROM]->(f1),
   (:Frame {frame: 7, parent: 4, depth: 2, name: 'B at 0x7f', category: 'cpu_op', lane: 1, rank: 1})
     -[:CALLED_FROM]->(f4),
+  (:Frame {frame: 8, parent: 3, depth: 2, name: 'waiting for another rank', category: 'gap'})
+    -[:CALLED_FROM]->(f3),
+  (:Frame {frame: 9, parent: 6, depth: 2, name: 'waiting for another rank', category: 'gap', lane: 1,
+    rank: 1})
+    -[:CALLED_FROM]->(f6),
 
   (o0:Collective {run: $run, operation: 0, name: 'all_reduce', group: '0', group_sequence: 7, size: 2,
     members: 2, missing: '[]', start_ns: 40, rendezvous_ns: 100, end_ns: 112, last_rank: 0, bytes: 24,

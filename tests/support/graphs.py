@@ -115,6 +115,29 @@ FOREACH (_ IN CASE WHEN since_ns < s.start_ns THEN [1] END |
 FOREACH (_ IN CASE WHEN s.kind <> 'work' THEN [1] END | SET s:Pause)
 """
 """What ingest says of pauses, from the edges."""
+_FRAMES = """
+MATCH (s:Segment {run: $run}) WHERE s.frame IS NULL
+WITH s.rank AS rank, s.lane AS lane, s.name AS name,
+  CASE s.kind WHEN 'work' THEN s.category ELSE 'gap' END AS category, collect(s) AS segments
+ORDER BY rank, lane, name, category
+WITH collect({rank: rank, lane: lane, name: name, category: category, segments: segments}) AS frames
+UNWIND range(0, size(frames) - 1) AS at
+WITH frames[at] AS one, 1000 + at AS frame
+CREATE (:Frame {run: $run, frame: frame, rank: one.rank, lane: one.lane, depth: 0, name: one.name,
+  category: one.category})
+FOREACH (s IN one.segments | SET s.frame = frame)
+"""
+"""A frame for all segments alike that have none."""
+_PATH_EVENTS = """
+MATCH (r:Run {name: $run})
+MATCH (:Chain {run: $run, chain: r.end_chain})<-[hops:LEADS_TO*0..]-(c:Chain)
+WITH c.chain AS chain, coalesce(last(hops).at_ns, r.window_end_ns) AS exit_ns
+MATCH (s:Segment {run: $run, chain: chain, kind: 'work'}) WHERE s.start_ns < exit_ns AND s.start_ns < s.end_ns
+WITH s.frame AS frame, count(DISTINCT s.source_index) AS count
+MATCH (f:Frame {run: $run, frame: frame})
+SET f.path_events = count
+"""
+"""What ingest says of frames, from the path."""
 _BEFORE_ALL = -1_000_000
 """When the gap before what has no cause began: with the window, whichever a test asks about."""
 _END = """
@@ -135,12 +158,14 @@ def stored(database: Database, run: str, graph: str) -> Iterator[None]:
             "MATCH (e:Event {run: $run}) WHERE e.kernel_type IS NOT NULL SET e:GpuWork", {"run": run}
         )
         database.write(_LONGEST, {"run": run})
+        database.write(_FRAMES, {"run": run})
         database.write(_PAUSES, {"run": run, "before_all": _BEFORE_ALL})
         path_end = (files("tracegraph.queries") / "cypher" / "parts" / "path_end.cypher").read_text()
         for chain in database.read(_END + path_end, {"run": run})["chain"]:
             database.write(
                 "MATCH (r:Run {name: $run}) SET r.end_chain = $chain", {"run": run, "chain": int(chain)}
             )
+        database.write(_PATH_EVENTS, {"run": run})
         yield
     finally:
         database.write(

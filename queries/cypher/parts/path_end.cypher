@@ -4,10 +4,11 @@
 MATCH (c:Chain {run: $run})
 WHERE c.chain >= 0 AND c.start_ns <= end_ns AND c.end_ns >= end_ns AND c.lane IN lanes
 CALL (c, end_ns) {  // the segments of a chain follow each other: the last that begins before may end there
-  MATCH (s:Segment {run: $run, chain: c.chain}) WHERE s.start_ns < end_ns AND s.end_ns IS NOT NULL
+  MATCH (s:Segment {run: $run, chain: c.chain})
+  WHERE s.start_ns < end_ns AND s.end_ns IS NOT NULL AND s.frame IS NOT NULL
   RETURN s ORDER BY s.run DESC, s.chain DESC, s.start_ns DESC, s.end_ns DESC LIMIT 1
 UNION ALL
-  MATCH (s:Segment {run: $run, chain: c.chain}) WHERE s.start_ns = end_ns AND s.end_ns = end_ns
+  MATCH (s:Segment {run: $run, chain: c.chain}) WHERE s.start_ns = end_ns AND s.end_ns = end_ns AND s.frame IS NOT NULL
   RETURN s ORDER BY s.kind DESC LIMIT 1
 }
 WITH start_ns, end_ns, c, s WHERE s.end_ns = end_ns
