@@ -41,11 +41,12 @@ def test_in_a_small_container_a_refusal_says_the_number_and_the_way_out(
     monkeypatch.setattr(limits, "memory_mib", lambda: 2048)
     path = tmp_path / "trace.json.gz"
     path.write_bytes(gzip.compress(bytes(400_000_000), 1))
-    refused = CliRunner().invoke(cli, ["doctor", str(path)])
+    doctor = ["--workspace", str(tmp_path / "workspace"), "doctor"]
+    refused = CliRunner().invoke(cli, [*doctor, str(path)])
     assert isinstance(refused.exception, InputError)
     assert "holds more than 357,913,941 bytes of text" in refused.exception.message
     assert "--limit unpacked=SIZE" in refused.exception.hint
-    raised = CliRunner().invoke(cli, ["doctor", "--limit", "unpacked=1GiB", str(path)])
+    raised = CliRunner().invoke(cli, [*doctor, "--limit", "unpacked=1GiB", str(path)])
     assert isinstance(raised.exception, InputError)
     assert "holds no list traceEvents" in raised.exception.message
 
