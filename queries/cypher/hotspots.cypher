@@ -20,9 +20,7 @@
 // @include all_chains
 WITH collect({chain: chain, exit_ns: exit_ns}) AS chains
 // @include step_frames
-MATCH (r:Run {name: $run})
-WITH chains, step_frames,
-  r.window_start_ns = $start_ns AND r.window_end_ns = $end_ns AND r.end_chain = $chain AS is_whole
+// @include is_whole
 // By frame, as numbers are compared faster than names, and the index holds them; only a step's does not tell its name.
 CALL (chains, step_frames, is_whole) {
   UNWIND chains AS one

@@ -11,18 +11,17 @@
 // Cost: reads the segments on the path once, mostly from the index.
 
 // @include walk
-MATCH (r:Run {name: $run})
-WITH exit, r.window_start_ns = $start_ns AND r.window_end_ns = $end_ns AND r.end_chain = $chain AS is_whole
+// @include is_whole
 MATCH (s:Segment {run: $run, chain: exit.chain})
 WHERE s.start_ns < exit.exit_ns AND s.end_ns > $start_ns AND s.end_ns - s.start_ns > 0 AND s.frame IS NOT NULL
 // To tell events apart takes longer than all else; for the whole run frames know their number.
-WITH s.frame AS frame, count(DISTINCT CASE WHEN is_whole THEN null ELSE s.source_index END) AS count,
+WITH is_whole, s.frame AS frame, count(DISTINCT CASE WHEN is_whole THEN null ELSE s.source_index END) AS count,
   sum(
     // @include clipped_length
   ) AS duration_ns
 MATCH (f:Frame {run: $run, frame: frame}) WHERE f.category <> 'gap'
 WITH f.category AS category, sum(duration_ns) AS duration_ns,
-  sum(CASE count WHEN 0 THEN f.path_events ELSE count END) AS count
+  sum(CASE WHEN is_whole THEN f.path_events ELSE count END) AS count
 WITH collect({category: category, duration_ns: duration_ns, count: count}) AS events
 // The path tiles the window: what no event explains is gap.
 WITH events + [{category: 'gap', count: 0,
