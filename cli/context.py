@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -11,7 +13,7 @@ from rich.console import Console
 from tracegraph.base.progress import Progress, silent
 from tracegraph.store.connection_settings import ConnectionSettings
 from tracegraph.store.managed.server.linger import LINGER
-from tracegraph.store.workspace import Workspace
+from tracegraph.store.workspace import Workspace, open_workspace
 from tracegraph.workbench.progress_bar import bar_progress, line_progress, timed_progress
 
 if TYPE_CHECKING:
@@ -22,11 +24,24 @@ if TYPE_CHECKING:
 class Context:
     """The global options of one call; `console` writes to stderr, results go to stdout."""
 
-    workspace: Workspace
+    folder: Path | None
+    """The workspace's, as asked for; None: that of the user."""
+    linger_s: float
     connection: ConnectionSettings
     console: Console
     quiet: bool
     verbose: int
+
+    @cached_property
+    def workspace(self) -> Workspace:
+        """Open the workspace at its first use: what reads a file only works beside one of another version.
+
+        Raises
+        ------
+        StoreError
+            The folder cannot be written, or another version of the schema made it.
+        """
+        return open_workspace(self.folder, self.linger_s)
 
     @contextmanager
     def progress(self) -> Iterator[Progress]:

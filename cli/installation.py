@@ -108,7 +108,10 @@ def _packages() -> Finding:
 
 
 def _workspace(context: Context) -> Finding:
-    root = context.workspace.root
+    try:
+        root = context.workspace.root
+    except StoreError as error:
+        return Finding("fails", error.message, error.hint)
     free = shutil.disk_usage(root).free
     runs = len(context.workspace.manifests())
     what = f"{root}: runs kept {runs}, free {free / 2**30:.1f} GiB"
@@ -158,7 +161,10 @@ def _fast_start() -> Finding:
 
 
 def _server(context: Context) -> Finding:
-    state = find_server(context.workspace)
+    try:
+        state = find_server(context.workspace)
+    except StoreError:
+        return Finding("note", "not looked for: it would be the workspace's")
     if state is None:
         return Finding("ok", "not running; started on demand, or kept by `tracegraph db start`")
     return Finding("ok", f"running at {state.ports.uri}, process {state.pid}")

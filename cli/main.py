@@ -199,14 +199,11 @@ def cli(
 
     from tracegraph.cli.context import Context  # noqa: PLC0415
     from tracegraph.store.connection_settings import ConnectionSettings  # noqa: PLC0415
-    from tracegraph.store.workspace import open_workspace  # noqa: PLC0415
 
     settings = ConnectionSettings(
         connection["uri"], connection["username"] or "", connection["password"] or "", connection["database"]
     )
-    ctx.obj = Context(
-        open_workspace(workspace, 60.0 * linger), settings, Console(stderr=True), quiet, verbose
-    )
+    ctx.obj = Context(workspace, 60.0 * linger, settings, Console(stderr=True), quiet, verbose)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -91,6 +91,12 @@ def pytest_report_collectionfinish(config: pytest.Config) -> str:
     return "" if config.getoption("--all") else "without the exhaustive tests, which --all adds"
 
 
+@pytest.fixture(scope="session", autouse=True)
+def workspace_of_tests(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Give a test that names no workspace another than this user's, which any version may have made."""
+    os.environ["TRACEGRAPH_WORKSPACE"] = str(tmp_path_factory.mktemp("workspace") / "runs")
+
+
 @pytest.fixture(scope="session")
 def shared_trace() -> Callable[[str], Path]:
     """Path of a real trace by its name below shared/traces; the test is skipped where it is absent."""

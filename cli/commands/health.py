@@ -5,18 +5,19 @@ from pathlib import Path
 
 import click
 
+from tracegraph.base.errors import StoreError
 from tracegraph.cli.context import Context, pass_context
 from tracegraph.cli.job_options import job_options, say_instead
 from tracegraph.cli.options import form_of, thresholds_option
 from tracegraph.cli.reporters.health import health_json, health_junit, print_health
 from tracegraph.cli.reporters.layout import open_console
 from tracegraph.cli.trace_options import rank_option, reading_options
-from tracegraph.ingest.health.job_health import look_at_job
+from tracegraph.ingest.health.job_health import JobHealth, look_at_job
 from tracegraph.ingest.limits import Limits
 from tracegraph.ingest.options import IngestOptions
 from tracegraph.ingest.sources.expand import find_sources
 from tracegraph.queries.shapes.peak.checks import FAILED
-from tracegraph.queries.shapes.peak.job import Job, with_config_read
+from tracegraph.queries.shapes.peak.job import NOTHING_SAID, Job, with_config_read
 from tracegraph.vocabulary.kernel_types import Spelling
 from tracegraph.workbench.health.checks import judge_job
 from tracegraph.workbench.health.stored_job import stored_job
@@ -69,7 +70,7 @@ def health(
     options = IngestOptions(limits, step_marker=step_marker, spellings=spellings, compared=False)
     with context.progress() as progress:
         files = look_at_job(find_sources(traces, ranks), options, progress)
-    at_ingest = stored_job(context.workspace, files)
+    at_ingest = _said_at_ingest(context, files)
     say_instead(context, _said_before(job, at_ingest))
     found = judge_job(files, thresholds, Job(**with_config_read(job.over(at_ingest).asked)))
     if form == "json":
@@ -79,6 +80,15 @@ def health(
     else:
         print_health(open_console(), found)
     return _FAILED if any(one.state == FAILED for one in found) else 0
+
+
+def _said_at_ingest(context: Context, files: JobHealth) -> Job:
+    """Return what ingest stored of these files' job; nothing, and why, if the workspace cannot be used."""
+    try:
+        return stored_job(context.workspace, files)
+    except StoreError as error:
+        say_instead(context, [f"What ingest may have stored of this job is not used: {error.message}."])
+        return NOTHING_SAID
 
 
 def _said_before(job: Job, at_ingest: Job) -> Iterator[str]:

@@ -99,6 +99,36 @@ def test_a_newer_workspace_is_left_alone(
     assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")} == before
 
 
+@pytest.mark.parametrize("command", ["doctor", "health"])
+def test_a_file_is_judged_beside_a_workspace_of_another_version(
+    command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`doctor` asks nothing of the workspace; `health` says that what was stored there does not count."""
+
+    def judged() -> tuple[int, str, str]:
+        code = main(["--workspace", str(tmp_path), command, EXAMPLE])
+        said = capsys.readouterr()
+        return code, said.out, said.err
+
+    open_workspace(tmp_path)
+    code, out, _ = judged()
+    (tmp_path / "workspace.json").write_text('{"schema_version": 0}')
+    again, same, err = judged()
+    assert (again, same) == (code, out)
+    assert ("What ingest may have stored" in err) == (command == "health")
+
+
+def test_doctor_says_that_the_workspace_is_of_another_version(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "workspace.json").write_text('{"schema_version": 0}')
+    assert main(["--workspace", str(tmp_path), "doctor"]) == 3
+    said = " ".join(capsys.readouterr().out.split())
+    assert "schema version 0, older than" in said
+    assert "→ choose another folder with --workspace" in said
+    assert "not looked for: it would be the workspace's" in said
+
+
 @pytest.mark.parametrize("arguments", [["no-such-command"], ["--no-such-option"], ["db", "no-such-command"]])
 def test_wrong_usage(arguments: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--workspace", str(tmp_path), *arguments]) == 2
