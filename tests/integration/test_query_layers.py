@@ -156,6 +156,8 @@ TABLE = """
 def test_layers_are_told_by_modules_by_annotations_or_by_what_repeats(database: Database) -> None:
     with stored(database, RUN, GRAPH):
         check_table(database, RUN, "layer_communication start_ns=0 end_ns=200", TABLE)
+        # A window in which an operator hands communication over that begins after it.
+        check_table(database, RUN, "layer_communication start_ns=80 end_ns=84", TABLE.split("\n")[1])
 
 
 def test_megatron_reduces_twice_in_each_of_40_layers_and_once_before_them(

@@ -49,6 +49,8 @@ def layer_communication(_: Values, work: pd.DataFrame, phases: pd.DataFrame) -> 
     rows: list[dict[str, Any]] = []
     for rank, own in work.groupby("rank", sort=True):
         pieces = with_phases(pieces_of(own), phases[phases["rank"].eq(rank)])
+        if pieces.empty:  # all that began in the window was handed over, and what took it over begins later
+            continue
         rows += ({"rank": rank, **row} for row in _rows(_with_layers(pieces), Away(own)))
     return pd.DataFrame(rows, columns=names)
 
