@@ -12,8 +12,8 @@ from tracegraph.base.parallel import run_all
 from tracegraph.base.suggest import did_you_mean
 from tracegraph.queries import module
 from tracegraph.queries.module import Column, CypherModule, Parameter, complete_values, in_types, load
+from tracegraph.queries.shapes.derived import DERIVED
 from tracegraph.queries.shapes.derived_query import Derived
-from tracegraph.queries.shapes.rows import DERIVED
 from tracegraph.queries.shapes.two_windows import about_b, apart
 from tracegraph.store.connection import Database
 
@@ -25,6 +25,7 @@ SHAPING = (
     "tracegraph.queries.shapes.gpu",
     "tracegraph.queries.shapes.links",
     "tracegraph.queries.shapes.parallel",
+    "tracegraph.queries.shapes.path",
     "tracegraph.queries.shapes.peak",
     "tracegraph.queries.shapes.transfers",
     "tracegraph.vocabulary",

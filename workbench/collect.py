@@ -12,8 +12,9 @@ from tracegraph.queries.answers import Answers
 from tracegraph.queries.module import in_types
 from tracegraph.queries.run_part import WHOLE, RunPart
 from tracegraph.queries.runs import find_window
+from tracegraph.queries.shapes.path.rows import PATH_COLUMNS
+from tracegraph.queries.shapes.path.sums import largest, with_steps_merged
 from tracegraph.queries.shapes.peak.job import NOTHING_SAID, Job, read_job
-from tracegraph.queries.shapes.rows import PATH_COLUMNS, largest, with_steps_merged
 from tracegraph.store.connection import Database
 from tracegraph.store.kept_answers import KeptAnswers, nullable
 from tracegraph.store.workspace import Workspace

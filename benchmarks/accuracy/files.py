@@ -13,7 +13,7 @@ from tracegraph.base.errors import InputError
 from tracegraph.ingest.causal.graph.model import Model
 from tracegraph.ingest.causal.graph.path_rows import path_rows
 from tracegraph.ingest.integrity_findings import Integrity
-from tracegraph.queries.shapes.unclear_time import unclear_parts
+from tracegraph.queries.shapes.path.unclear_time import unclear_parts
 from tracegraph.vocabulary.categories import GAP
 from tracegraph.vocabulary.gaps import UNKNOWN
 from tracegraph.workbench.findings.findings import NEAR_TIE_NS

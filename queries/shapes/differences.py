@@ -7,7 +7,7 @@ import pandas as pd
 
 from tracegraph.queries.module import Column, Parameter
 from tracegraph.queries.shapes.derived_query import Derived, Values
-from tracegraph.queries.shapes.inside import INSIDE_COLUMNS, path_inside
+from tracegraph.queries.shapes.path.inside import INSIDE_COLUMNS, path_inside
 from tracegraph.queries.shapes.similar_names import matched_names, short_name
 from tracegraph.vocabulary.categories import GAP
 from tracegraph.vocabulary.step_names import counted_as

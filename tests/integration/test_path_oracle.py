@@ -16,7 +16,7 @@ from tracegraph.ingest.pipeline import ingest_run
 from tracegraph.queries.catalog import asking
 from tracegraph.queries.module import load
 from tracegraph.queries.runs import find_window
-from tracegraph.queries.shapes.rows import unfold_segments
+from tracegraph.queries.shapes.path.rows import unfold_segments
 from tracegraph.store.connection import Database
 from tracegraph.store.load.load_run import load_run
 

@@ -4,7 +4,7 @@ import pandas as pd
 
 from tracegraph.queries.catalog import find
 from tracegraph.queries.module import in_types
-from tracegraph.queries.shapes.phase_sums import PHASE_COLUMNS, phase_paths
+from tracegraph.queries.shapes.path.phase_sums import PHASE_COLUMNS, phase_paths
 
 PHASES = """
     rank step phase     length_ns

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from tracegraph.queries.catalog import find
-from tracegraph.queries.shapes.rows import with_steps_merged
+from tracegraph.queries.shapes.path.sums import with_steps_merged
 from tracegraph.workbench.findings.step_summary import summarise_steps
 
 NOTHING = pd.DataFrame(

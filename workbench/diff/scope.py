@@ -9,7 +9,7 @@ import pandas as pd
 from tracegraph.base.errors import InputError
 from tracegraph.queries.run_part import RunPart
 from tracegraph.queries.runs import Ask, RunWindow, find_window
-from tracegraph.queries.shapes.rows import job_steps
+from tracegraph.queries.shapes.path.step_paths import job_steps
 from tracegraph.vocabulary.integrity_codes import DOUBTFUL
 from tracegraph.workbench.findings.step_summary import summarise_steps
 from tracegraph.workbench.text.text import MOST_RANKS, plural, the_first

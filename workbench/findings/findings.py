@@ -10,9 +10,10 @@ import pandas as pd
 
 from tracegraph.queries.run_part import RunPart
 from tracegraph.queries.shapes.category_roles import of_role
+from tracegraph.queries.shapes.path.step_paths import job_steps
+from tracegraph.queries.shapes.path.sums import sum_by
+from tracegraph.queries.shapes.path.unclear_time import unclear_parts
 from tracegraph.queries.shapes.peak.job import NOTHING_SAID, Job
-from tracegraph.queries.shapes.rows import job_steps, sum_by
-from tracegraph.queries.shapes.unclear_time import unclear_parts
 from tracegraph.vocabulary.categories import GPU_WORK, Role
 from tracegraph.vocabulary.gaps import IN_SHORT, NOT_IN_FILE, OUTSIDE_RECORDING, UNKNOWN
 from tracegraph.workbench.findings.step_summary import StepSummary, summarise_steps

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from tracegraph.queries.shapes.rows import spread_of
+from tracegraph.queries.shapes.path.step_paths import spread_of
 
 _LEAST_STEPS = 2
 """Fewer steps cannot be compared with each other."""

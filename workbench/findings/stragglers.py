@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from tracegraph.queries.shapes.rows import sum_by
+from tracegraph.queries.shapes.path.sums import sum_by
 from tracegraph.workbench.findings.findings import Findings
 
 _MOST_CAUSES, _LEAST_CAUSE = 2, 0.05

@@ -20,7 +20,7 @@ from tracegraph.ingest.what_if.predictions.replays import NAIVE
 from tracegraph.ingest.what_if.scenarios.edits import Edited, of_step, unedited, with_added
 from tracegraph.ingest.what_if.scenarios.scenario import Scenario, build_scenario
 from tracegraph.queries.module import in_types
-from tracegraph.queries.shapes.rows import PATH_COLUMNS
+from tracegraph.queries.shapes.path.rows import PATH_COLUMNS
 from tracegraph.store.kept_answers import nullable
 from tracegraph.store.tables import GraphTables
 from tracegraph.workbench.graph.checks import (

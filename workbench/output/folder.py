@@ -15,7 +15,7 @@ import pandas as pd
 
 from tracegraph.base.errors import InputError
 from tracegraph.base.progress import Progress
-from tracegraph.queries.shapes.rows import sum_by
+from tracegraph.queries.shapes.path.sums import sum_by
 from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.output.csv_files import rows_csv, write_path_csv
 from tracegraph.workbench.output.overlay import write_overlay

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from tracegraph.queries.shapes.outline import LEAST_SHARE, MOST_ROWS
+from tracegraph.queries.shapes.path.outline import LEAST_SHARE, MOST_ROWS
 from tracegraph.vocabulary.categories import Role, names_of
 from tracegraph.vocabulary.python_frames import is_library
 from tracegraph.workbench.findings.findings import Findings

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
-from tracegraph.queries.shapes.rows import sum_by
+from tracegraph.queries.shapes.path.sums import sum_by
 from tracegraph.workbench.findings.findings import Findings
 from tracegraph.workbench.sections.blocks import Block, Column, Plot, Table
 from tracegraph.workbench.sections.section import OTHERS, Parameters, Scope, Section

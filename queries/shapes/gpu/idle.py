@@ -7,7 +7,7 @@ import pandas as pd
 
 from tracegraph.queries.module import Column, Parameter
 from tracegraph.queries.shapes.derived_query import Values
-from tracegraph.queries.shapes.inside import path_inside
+from tracegraph.queries.shapes.path.inside import path_inside
 from tracegraph.queries.shapes.peak.time_sums import each_entry
 from tracegraph.vocabulary.categories import GAP
 

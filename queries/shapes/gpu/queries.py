@@ -11,7 +11,7 @@ from tracegraph.queries.shapes.gpu.idle import (
     idle_frames,
     idle_inside,
 )
-from tracegraph.queries.shapes.inside import IDLE_COLUMNS
+from tracegraph.queries.shapes.path.inside import IDLE_COLUMNS
 from tracegraph.queries.shapes.peak.products import LOADING
 
 IDLE_TIME = (

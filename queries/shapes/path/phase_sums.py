@@ -6,7 +6,7 @@ from typing import Any
 import pandas as pd
 
 from tracegraph.queries.module import Column
-from tracegraph.queries.shapes.unclear_time import unclear_parts
+from tracegraph.queries.shapes.path.unclear_time import unclear_parts
 from tracegraph.vocabulary.categories import GAP
 from tracegraph.vocabulary.phases import PHASE_NAMES
 

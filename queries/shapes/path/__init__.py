@@ -1,0 +1,1 @@
+"""What the critical path is made of: in time order, by call stack, by step and by phase."""
