@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import msgspec
+import numpy as np
 import pandas as pd
 from msgspec import Raw
 
@@ -100,21 +101,21 @@ def _hops(path: pd.DataFrame) -> pd.DataFrame:
     A flow needs an open event at both ends: it leaves within the last event before the change and enters
     the first one after it. Where a lane is only waited on, the gap's own times serve.
     """
-    run = path["lane"].ne(path["lane"].shift()).cumsum()
-    # Nullable integers: a float would round nanoseconds since 1970.
-    texts = path[["dependency", "mechanism"]].astype(object)
-    times = path[["lane", "start_ns", "end_ns"]].astype("Int64").join(texts)
-    first, last = times.groupby(run, sort=False).first(), times.groupby(run, sort=False).last()
-    events = times[path["source_index"].notna()]
-    entered = events.groupby(run, sort=False).first().reindex(first.index)
-    left = events.groupby(run, sort=False).last().reindex(first.index)
-    inside = ((left["end_ns"] - left["start_ns"]) // 2).clip(upper=_INSIDE_NS)
-    hops = first[["lane", "dependency", "mechanism"]].assign(
-        enter_ns=entered["start_ns"].fillna(first["start_ns"]),
-        leave_ns=(left["end_ns"] - inside).fillna(last["end_ns"]).shift(),
-        cause_lane=first["lane"].astype("Int64").shift(),
+    lane, start, end = (path[name].to_numpy("int64") for name in ("lane", "start_ns", "end_ns"))
+    changes = np.flatnonzero(lane[1:] != lane[:-1]) + 1
+    begins, ends = np.append(0, changes), np.append(changes, len(path)) - 1  # the path's stays on one lane
+    events = np.flatnonzero(path["source_index"].notna())
+    first = np.append(events, len(path))[np.searchsorted(events, begins)]
+    last = np.append(-1, events)[np.searchsorted(events, ends, "right")]
+    entered, left = np.where(first <= ends, first, begins)[1:], np.where(last >= begins, last, ends)[:-1]
+    inside = np.where((last >= begins)[:-1], np.minimum((end - start)[left] // 2, _INSIDE_NS), 0)
+    why = path[["dependency", "mechanism"]].iloc[begins[1:]].reset_index(drop=True)
+    return why.assign(
+        cause_lane=lane[begins[:-1]],
+        leave_ns=end[left] - inside,
+        lane=lane[begins[1:]],
+        enter_ns=start[entered],
     )
-    return hops.iloc[1:].astype({"cause_lane": "int64", "leave_ns": "int64", "enter_ns": "int64"})
 
 
 def _as_written(key: str, lane: Mapping[Hashable, Any], quoted: _Quoted) -> int | str:
