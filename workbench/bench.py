@@ -3,42 +3,35 @@
 import atexit
 import os
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
-from functools import partial
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from tracegraph.base.errors import InputError, StoreError
-from tracegraph.base.progress import Progress, silent
+from tracegraph.base.errors import InputError
 from tracegraph.base.suggest import did_you_mean
 from tracegraph.ingest.detail import FULL, known_detail
 from tracegraph.ingest.limits import DEFAULT_LIMITS, Limits
-from tracegraph.ingest.options import DEFAULT_OPTIONS, IngestOptions
-from tracegraph.ingest.sources.source import AnySource
-from tracegraph.queries.answers import Answers
+from tracegraph.ingest.options import IngestOptions
 from tracegraph.queries.catalog import find
 from tracegraph.queries.runs import fill, ready_run, unknown_run
 from tracegraph.store.compacting import compact, is_wasteful
-from tracegraph.store.connection import Database, connect
+from tracegraph.store.connection import connect
 from tracegraph.store.connection_settings import ConnectionSettings
-from tracegraph.store.kept_answers import KeptAnswers
 from tracegraph.store.managed.rebuild.estimate import Load
-from tracegraph.store.managed.server.leftovers import build_missing_indexes, settle_all
 from tracegraph.store.managed.server.linger import linger_s
-from tracegraph.store.read_locks import reading_runs
 from tracegraph.store.read_only import check_reads
-from tracegraph.store.session import kept_warm, open_database
-from tracegraph.store.storing import is_used_beside, remove_run, store_and_open, turn_to_write
+from tracegraph.store.session import kept_warm
+from tracegraph.store.storing import is_used_beside, remove_run, store_and_open
 from tracegraph.store.tables import GraphTables
-from tracegraph.store.workspace import Workspace, open_workspace
+from tracegraph.store.workspace import open_workspace
 from tracegraph.vocabulary.kernel_types import read_spellings
 from tracegraph.workbench.bench_queries import BenchQueries
 from tracegraph.workbench.methods.own_query import with_run
 from tracegraph.workbench.methods.remarks import remarking
+from tracegraph.workbench.open_store import OpenStore
 from tracegraph.workbench.progress_bar import shown_progress
 
 # A question about a stored run needs neither the model nor what draws: they are imported where they are used.
@@ -47,7 +40,6 @@ if TYPE_CHECKING:
     from tracegraph.ingest.companions.companion import Told
     from tracegraph.queries.shapes.peak.job import Job
     from tracegraph.workbench.methods.picture_file import Picture
-    from tracegraph.workbench.methods.stored_run import StoredRun
     from tracegraph.workbench.run import Run
     from tracegraph.workbench.verify import Verification
 
@@ -55,24 +47,12 @@ File = str | PathLike[str]
 _WORKSPACE = "TRACEGRAPH_WORKSPACE"
 
 
-class Workbench(BenchQueries):
+class Workbench(OpenStore, BenchQueries):
     """Stored runs and the database that holds them; every query about no run in particular is a method.
 
     `open` makes one for a session of several questions. One that is made directly is for a single command:
     between its questions the server stays only as long as the workspace says.
     """
-
-    def __init__(
-        self, workspace: Workspace, connection: ConnectionSettings, progress: Progress = silent
-    ) -> None:
-        self.workspace, self.connection, self.progress = workspace, connection, progress
-        self._opened = ExitStack()
-        self._external: Database | None = None
-        self._held: Answers | None = None
-        self._shown: Callable[[], AbstractContextManager[Progress]] = lambda: nullcontext(self.progress)
-        self._closed = False
-        self.limit_s: float | None = None
-        """After how many seconds the server ends a question; None: it may take any time."""
 
     @classmethod
     def open(
@@ -405,74 +385,6 @@ class Workbench(BenchQueries):
             warnings.warn(f"{query}: cut after {limit:,} rows; a larger limit gives more", stacklevel=3)
         return rows
 
-    @contextmanager
-    def answers(self) -> Iterator[Answers]:
-        """Open a connection that answers queries by name; all questions in the block share it.
-
-        Raises
-        ------
-        StoreError
-            The workbench is closed, or the server cannot be reached, installed or started.
-        """
-        self._refuse_closed()
-        if self._held is not None:
-            yield self._held
-        elif self._external is not None:
-            if self._external.given_up:  # an interrupted question cuts its connections
-                self._external = self._opened.enter_context(connect(self.connection))
-            self._external.limit_s = self.limit_s
-            yield self._answering(self._external)
-        else:
-            with (
-                self._showing(),
-                open_database(self.workspace, self.connection, self.progress) as database,
-                reading_runs(self.workspace),
-                self._holding(database) as answers,
-            ):
-                yield answers
-
-    @contextmanager
-    def storing(
-        self,
-        traces: Sequence[AnySource],
-        name: str | None = None,
-        options: IngestOptions = DEFAULT_OPTIONS,
-        load: Load | None = None,
-    ) -> "Iterator[StoredRun]":
-        """Store the traces as one run; in the block it can be asked about while its indexes are built."""
-        from tracegraph.workbench.methods.stored_run import stored_run
-
-        self._refuse_closed()
-        if self._held is not None and load == "bulk":
-            raise InputError(
-                "a bulk load restarts the server, which this block uses", "end `with bench.answers()` before"
-            )
-        with ExitStack() as stack:
-            stack.enter_context(self._showing())
-            run = stack.enter_context(
-                stored_run(self.workspace, self.connection, traces, name, self.progress, options, load)
-            )
-            # A new database has the indexes of a first screen; all others, and a server's at a URI, have all.
-            complete = partial(build_missing_indexes, self.workspace, run.database)
-            stack.enter_context(
-                self._holding(run.database, complete if self.connection.uri is None else list)
-            )
-            yield run
-
-    @contextmanager
-    def _writing(self) -> Iterator[Answers]:
-        """Open a connection as `answers` does, and let nobody else write in the block."""
-        with turn_to_write(self.workspace, self.progress), self.answers() as answers:
-            if self.connection.uri is None:
-                settle_all(self.workspace, answers.database)
-            yield answers
-
-    def close(self) -> None:
-        """Release the server, which stops if nobody else uses it; this happens at exit, too."""
-        self._closed = True
-        atexit.unregister(self.close)
-        self._opened.close()
-
     def __enter__(self) -> "Workbench":
         return self
 
@@ -481,31 +393,3 @@ class Workbench(BenchQueries):
 
     def __repr__(self) -> str:
         return f"<Workbench {self.connection.uri or self.workspace.root}>"
-
-    def _refuse_closed(self) -> None:
-        if self._closed:
-            raise StoreError("the workbench is closed", "open another one: Workbench.open()")
-
-    @contextmanager
-    def _showing(self) -> Iterator[None]:
-        with self._shown() as progress:
-            before, self.progress = self.progress, progress
-            try:
-                yield
-            finally:
-                self.progress = before
-
-    @contextmanager
-    def _holding(self, database: Database, complete: Callable[[], object] = list) -> Iterator[Answers]:
-        database.limit_s = self.limit_s
-        before, self._held = self._held, self._answering(database, complete)
-        try:
-            yield self._held
-        finally:
-            self._held = before
-            if before is not None:  # the block inside may have stored a run
-                before.forget_runs()
-
-    def _answering(self, database: Database, complete: Callable[[], object] = list) -> Answers:
-        kept = KeptAnswers(self.workspace, self.connection, database)
-        return Answers(database, kept, self.progress, complete)
