@@ -255,7 +255,7 @@ def open_workspace(path: Path | None, linger_s: float = 0.0) -> Workspace:
             f"{'newer' if newer else 'older'} than version {SCHEMA_VERSION} here",
             "update tracegraph, or choose another folder with --workspace"
             if newer
-            else "choose another folder with --workspace and ingest the traces again",
+            else "move that folder away, or choose another with --workspace, and ingest the traces again",
         )
     file_rights.close_to_others(root)
     return workspace

@@ -125,7 +125,7 @@ def test_doctor_says_that_the_workspace_is_of_another_version(
     assert main(["--workspace", str(tmp_path), "doctor"]) == 3
     said = " ".join(capsys.readouterr().out.split())
     assert "schema version 0, older than" in said
-    assert "→ choose another folder with --workspace" in said
+    assert "→ move that folder away, or choose another with --workspace" in said
     assert "not looked for: it would be the workspace's" in said
 
 
