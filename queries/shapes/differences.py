@@ -8,9 +8,9 @@ import pandas as pd
 from tracegraph.queries.module import Column, Parameter
 from tracegraph.queries.shapes.derived_query import Derived, Values
 from tracegraph.queries.shapes.path.inside import INSIDE_COLUMNS, path_inside
+from tracegraph.queries.shapes.path.sums import steps_as_one
 from tracegraph.queries.shapes.similar_names import matched_names, short_name
 from tracegraph.vocabulary.categories import GAP
-from tracegraph.vocabulary.step_names import counted_as
 
 EVERY_ROW = {"limit": 1_000_000}
 """The values for modules whose rows must cover all of a window: the largest limit."""
@@ -95,12 +95,7 @@ def path_diff(
 
 def _on_path(hotspots: pd.DataFrame, gaps: pd.DataFrame, steps: pd.DataFrame) -> pd.DataFrame:
     """Combine the events and gaps of a path, with all steps as one name."""
-    return _steps_as_one(pd.concat([hotspots, gaps.assign(accumulated_ns=0)], ignore_index=True), steps)
-
-
-def _steps_as_one(rows: pd.DataFrame, steps: pd.DataFrame) -> pd.DataFrame:
-    counted = counted_as(rows["name"].unique(), zip(steps["name"], steps["marker"], strict=True))
-    return rows.assign(name=[counted.get(name, name) for name in rows["name"]])
+    return steps_as_one(pd.concat([hotspots, gaps.assign(accumulated_ns=0)], ignore_index=True), steps)
 
 
 def path_inside_diff(values: Values, frames_a: pd.DataFrame, frames_b: pd.DataFrame) -> pd.DataFrame:
@@ -146,7 +141,7 @@ def trace_diff_short(values: Values, *rows_and_steps: pd.DataFrame) -> pd.DataFr
 def _events_side_by_side(
     events_a: pd.DataFrame, steps_a: pd.DataFrame, events_b: pd.DataFrame, steps_b: pd.DataFrame
 ) -> pd.DataFrame:
-    return _joined(_steps_as_one(events_a, steps_a), _steps_as_one(events_b, steps_b), "device")
+    return _joined(steps_as_one(events_a, steps_a), steps_as_one(events_b, steps_b), "device")
 
 
 def _joined(rows_a: pd.DataFrame, rows_b: pd.DataFrame, kind: str) -> pd.DataFrame:

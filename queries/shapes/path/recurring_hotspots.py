@@ -5,7 +5,7 @@ import pandas as pd
 
 from tracegraph.queries.module import Column
 from tracegraph.queries.shapes.derived_query import Values
-from tracegraph.queries.shapes.path.sums import marked_as
+from tracegraph.queries.shapes.path.sums import steps_as_one
 
 RECURRING_COLUMNS = (
     Column("name", "STRING", False, "name of the events, or of the gap"),
@@ -29,11 +29,7 @@ def recurring_hotspots(_: Values, hotspots: pd.DataFrame, steps: pd.DataFrame) -
     """
     step = [hotspots["rank"], hotspots["number"]]
     length = hotspots.groupby(step)["duration_ns"].transform("sum")
-    counted = marked_as(hotspots["name"], steps)
-    parts = hotspots.assign(
-        name=hotspots["name"].map(lambda name: counted.get(name, name)),
-        share=hotspots["duration_ns"] / length,
-    )
+    parts = steps_as_one(hotspots, steps).assign(share=hotspots["duration_ns"] / length)
     keys = ["name", "category", "rank", "number"]
     each = parts.groupby(keys, as_index=False)[["duration_ns", "share"]].sum()
     count = max(1, len(hotspots.groupby(step)))

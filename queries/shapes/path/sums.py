@@ -12,20 +12,27 @@ def with_steps_merged(sums: pd.DataFrame, steps: pd.DataFrame) -> pd.DataFrame:
 
     `sums` are all rows of `hotspots`, `steps` the rows of `steps`.
     """
-    counted = marked_as(sums["name"], steps)
+    counted = _counted_as(sums["name"], steps)
     if len(counted) < 2:
         return sums
     keys = ["name", "category"]
-    groups = sums.assign(name=sums["name"].map(lambda name: counted.get(name, name))).groupby(
-        keys, as_index=False
-    )
+    groups = _renamed(sums, counted).groupby(keys, as_index=False)
     added = ["duration_ns", "proportion", "prop_in_total", "count", "accumulated_ns"]
     merged = groups.agg({**dict.fromkeys(added, "sum"), "accumulated_place": "min"})
     rows = merged.sort_values(["duration_ns", *keys], ascending=[False, True, True], ignore_index=True)
     return rows[list(sums.columns)].astype(dict.fromkeys(keys, object))
 
 
-def marked_as(names: "pd.Series[Any]", steps: pd.DataFrame) -> dict[str, str]:
+def steps_as_one(rows: pd.DataFrame, steps: pd.DataFrame) -> pd.DataFrame:
+    """Give the annotations of all steps one name, that of their marker; `steps` are the rows of `steps`."""
+    return _renamed(rows, _counted_as(rows["name"], steps))
+
+
+def _renamed(rows: pd.DataFrame, counted: dict[str, str]) -> pd.DataFrame:
+    return rows.assign(name=rows["name"].map(lambda name: counted.get(name, name)))
+
+
+def _counted_as(names: "pd.Series[Any]", steps: pd.DataFrame) -> dict[str, str]:
     """Map each name that marks a step to the one name under which all steps are counted."""
     return counted_as(names.unique(), zip(steps["name"], steps["marker"], strict=True))
 
