@@ -107,8 +107,9 @@ def _hops(path: pd.DataFrame) -> pd.DataFrame:
     events = np.flatnonzero(path["source_index"].notna())
     first = np.append(events, len(path))[np.searchsorted(events, begins)]
     last = np.append(-1, events)[np.searchsorted(events, ends, "right")]
-    entered, left = np.where(first <= ends, first, begins)[1:], np.where(last >= begins, last, ends)[:-1]
-    inside = np.where((last >= begins)[:-1], np.minimum((end - start)[left] // 2, _INSIDE_NS), 0)
+    is_open = first <= ends  # an event, during that stay
+    entered, left = np.where(is_open, first, begins)[1:], np.where(is_open, last, ends)[:-1]
+    inside = np.where(is_open[:-1], np.minimum((end - start)[left] // 2, _INSIDE_NS), 0)
     why = path[["dependency", "mechanism"]].iloc[begins[1:]].reset_index(drop=True)
     return why.assign(
         cause_lane=lane[begins[:-1]],
