@@ -5,6 +5,7 @@ import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import pandas as pd
@@ -30,19 +31,6 @@ def _unheard(name: str, seconds: float) -> None:
 
 
 @dataclass(frozen=True)
-class _Question:
-    """A query with all its values.
-
-    `run` and `key` say where its answer is kept, if it can be.
-    """
-
-    query: Query
-    values: Values
-    run: str = ""
-    key: str | None = None
-
-
-@dataclass(frozen=True)
 class _Call:
     """A module to be asked, with its values in the order of its parameters; several queries may share it."""
 
@@ -56,6 +44,32 @@ class _Call:
 
     def run(self, database: Database) -> pd.DataFrame:
         return self.module.run(database, **self.named)
+
+
+@dataclass(frozen=True)
+class _Question:
+    """A query with all its values.
+
+    `run` and `key` say where its answer is kept, if it can be.
+    """
+
+    query: Query
+    values: Values
+    run: str = ""
+    key: str | None = None
+
+    @cached_property
+    def calls(self) -> list[_Call]:
+        """What it may ask, in the order of its modules."""
+        return [_Call(module, tuple(values.values())) for module, values in self.query.calls(self.values)]
+
+    def due(self, frames: Mapping[_Call, pd.DataFrame]) -> list[_Call]:
+        """List what it asks next, when these results are known."""
+        return self.query.due(self.calls, frames)
+
+    def shaped(self, frames: Mapping[_Call, pd.DataFrame]) -> pd.DataFrame:
+        """Make its answer from the results of all that it asked."""
+        return self.query.shaped(self.values, [frames[call] for call in self.calls if call in frames])
 
 
 @dataclass(frozen=True)
@@ -119,14 +133,15 @@ class Answers:
         open_ones = {name: question for name, question in questions.items() if name not in rows}
         if not open_ones:
             return rows
-        calls = dict.fromkeys(call for question in open_ones.values() for call in _calls(question))
-        # Of a run without GPU work a page asks dozens of questions about GPUs: to plan them takes seconds.
-        frames = {call: call.module.nothing() for call in calls if may_keep and self._lacks(call)}
-        frames |= self._ask([call for call in calls if call not in frames], heard)
+        frames: dict[_Call, pd.DataFrame] = {}
+        while due := dict.fromkeys(call for one in open_ones.values() for call in one.due(frames)):
+            # Of a run without GPU work a page asks dozens of questions about GPUs: planning takes seconds.
+            lacking = {call: call.module.nothing() for call in due if may_keep and self._lacks(call)}
+            frames |= lacking | self._ask([call for call in due if call not in lacking], heard)
         # The rows may include what somebody wrote meanwhile.
         may_keep = may_keep and self.kept.hold()
         for name, question in open_ones.items():
-            rows[name] = question.query.shaped(question.values, [frames[call] for call in _calls(question)])
+            rows[name] = question.shaped(frames)
             if may_keep and question.key is not None:
                 self.kept.save(question.run, question.key, rows[name])
         return rows
@@ -193,10 +208,6 @@ class Answers:
 def _stored(details: "pd.Series[Any]") -> _Stored:
     labels = json.loads(details["nodes_by_label"] or "{}")
     return _Stored(str(details["created"]), frozenset(label for label, count in labels.items() if count))
-
-
-def _calls(question: _Question) -> list[_Call]:
-    return [_Call(module, tuple(values.values())) for module, values in question.query.calls(question.values)]
 
 
 def answer_key(query: Query, values: Values, runs: Mapping[str, str]) -> str:

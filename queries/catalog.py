@@ -1,9 +1,10 @@
 """All queries by name with parameters and columns: the .cypher modules, and shapes of their rows."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
+from typing import TypeVar
 
 import pandas as pd
 
@@ -34,6 +35,7 @@ SHAPING = (
 _MEANT_WHOLE = 1_000
 """A query whose limit is at least this by default is meant to list all rows."""
 _Call = tuple[CypherModule, tuple[tuple[str, object], ...]]
+Call = TypeVar("Call", bound=Hashable)
 
 
 @dataclass(frozen=True)
@@ -118,14 +120,14 @@ class Query:
         """
         complete = self.complete(values)
         calls = [(one, tuple(own.items())) for one, own in self.calls(complete)]
-        # If a window is compared with itself, it is asked about once.
-        distinct = list(dict.fromkeys(calls))
 
         def asked(call: _Call) -> tuple[_Call, pd.DataFrame]:
             return call, call[0].run(database, **dict(call[1]))
 
-        found = dict(run_all(asked, distinct, SESSIONS, database.give_up))
-        return self.shaped(complete, [found[call] for call in calls])
+        found: dict[_Call, pd.DataFrame] = {}
+        while due := self.due(calls, found):
+            found |= run_all(asked, due, SESSIONS, database.give_up)
+        return self.shaped(complete, [found[call] for call in calls if call in found])
 
     def calls(self, values: Mapping[str, object]) -> list[tuple[CypherModule, dict[str, object]]]:
         """List the modules in the order in which `shaped` takes their rows, each with its own `values`."""
@@ -135,10 +137,21 @@ class Query:
         asked += [(one, {**of_b, **fixed}) for one in self.again]
         return [(one, {p.name: known[p.name] for p in one.parameters}) for one, known in asked]
 
+    def due(self, calls: Sequence[Call], found: Mapping[Call, pd.DataFrame]) -> list[Call]:
+        """Return which of its calls are asked next, each once, if the rows of those in `found` are known."""
+        wanted = calls
+        if self.derived is not None and self.derived.first_decides:
+            rows = found.get(calls[0])
+            wanted = calls[:1] if rows is None or rows.empty else calls
+        # If a window is compared with itself, it is asked about once.
+        return [call for call in dict.fromkeys(wanted) if call not in found]
+
     def shaped(self, values: Mapping[str, object], frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
-        """Make the result from those of the modules, in their order."""
+        """Make the result from those of the modules, in their order, or from the first that has no rows."""
         if self.derived is None:
             return frames[0]
+        if len(frames) < len(self.modules) + len(self.again):
+            return in_types(pd.DataFrame(columns=[column.name for column in self.columns]), self.columns)
         return in_types(self.derived.shape(values, *frames), self.columns)
 
 

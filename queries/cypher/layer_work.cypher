@@ -58,9 +58,11 @@ CALL (on_threads, off_gpus, of_back_ends) {
   MATCH (e:Event {run: $run}) USING INDEX e:Event(run)
   WHERE e.start_ns >= $start_ns AND e.start_ns < $end_ns AND ($rank IS NULL OR e.rank = $rank)
     AND (off_gpus OR e.rank IN on_threads)
+  // Looked at only now: a scan by this label would read all runs.
+  WITH e, on_threads, talking, e:CpuOp AS is_operator WHERE is_operator
   WITH e, on_threads, talking, any(name IN talking WHERE e.name STARTS WITH name) AS hands_over
   // A back end copies on its own thread what it sends: that is part of the communication. Autograd functions hand over.
-  WHERE e:CpuOp AND (hands_over OR e.rank IN on_threads) AND NOT EXISTS {
+  WHERE (hands_over OR e.rank IN on_threads) AND NOT EXISTS {
     (e)-[:CHILD_OF]->(p) WHERE p.collective_kind IS NOT NULL OR p:CpuOp AND (NOT hands_over
       OR any(name IN talking WHERE p.name STARTS WITH name))
   }

@@ -45,6 +45,7 @@ DERIVED = (
         ("rank_waits", "rank_work", "rank_gaps", "path_frames", "steps"),
         LATE_COLUMNS,
         late_causes,
+        first_decides=True,
     ),
     Derived(
         "roofline",

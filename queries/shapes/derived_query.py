@@ -18,7 +18,8 @@ class Derived:
     The rows of the modules in `again`, about a second window, B, follow those. `fixed` are values that all
     modules get, so that a caller does not give them. `parameters` are those of the shape itself. `settle`
     turns values that a caller may give in several ways into the one that decides the rows. `empty_when`: when
-    there are no rows, if that differs from when the first module has none.
+    there are no rows, if that differs from when the first module has none. `first_decides`: without rows of
+    the first module there are none, and the others take so long that they are asked only if it has some.
     """
 
     name: str
@@ -31,3 +32,4 @@ class Derived:
     parameters: tuple[Parameter, ...] = ()
     settle: Callable[[Values], dict[str, Any]] = dict
     empty_when: str | None = None
+    first_decides: bool = False

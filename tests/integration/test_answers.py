@@ -21,7 +21,8 @@ from tracegraph.queries.answers import Answers
 from tracegraph.queries.catalog import ask, asking, find
 from tracegraph.queries.module import in_types
 from tracegraph.queries.run_part import WHOLE
-from tracegraph.queries.runs import find_window
+from tracegraph.queries.runs import fill, find_window
+from tracegraph.queries.shapes.derived import DERIVED
 from tracegraph.store.connection import Database
 from tracegraph.store.connection_settings import ConnectionSettings
 from tracegraph.store.kept_answers import KeptAnswers
@@ -156,6 +157,24 @@ def test_what_a_run_does_not_hold_is_not_asked(database: Database, workspace: Wo
         external = Watched(database, others)
         external.get("launch_stats", **between)
         assert external.asked == ["launch_stats"]
+
+
+@pytest.mark.parametrize("name", [one.name for one in DERIVED if one.first_decides])
+def test_what_the_first_module_decides_is_asked_no_further(
+    database: Database, workspace: Workspace, name: str
+) -> None:
+    trace = read_trace(TRACES / "train_small.json.gz", Integrity("train_small"))
+    with stored(database, workspace, trace) as (run, _):
+        query = find(name)
+        values = query.complete(fill(asking(database), query, {"run": run}))
+        answers = Watched(database, KeptAnswers(workspace, ConnectionSettings(), database))
+        assert answers.get(name, **values).empty
+        assert answers.asked in ([], [query.modules[0].name])  # a rank alone has no node that some need
+        # The others have rows here, of which none makes a row of this query.
+        frames = [module.run(database, **own) for module, own in query.calls(values)]
+        assert frames[0].empty
+        assert not all(frame.empty for frame in frames)
+        pd.testing.assert_frame_equal(query.shaped(values, frames), query.shaped(values, frames[:1]))
 
 
 def test_another_text_another_question(watched: tuple[str, Watched], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -53,6 +53,7 @@ PARALLEL = (
         GATHER_COLUMNS,
         gathers,
         fixed={**_LAUNCHED, **GATHER_VALUES},
+        first_decides=True,
     ),
     Derived(
         "ddp_bucket_sizes",
@@ -62,5 +63,6 @@ PARALLEL = (
         ddp_bucket_sizes,
         fixed=GRADIENTS,
         parameters=BUCKET_PARAMETERS,
+        first_decides=True,
     ),
 )
