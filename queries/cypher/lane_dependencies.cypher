@@ -12,8 +12,10 @@
 // @column gap_ns INTEGER total time between completion and start of the binding ones, ns
 // Order: binding, most first, then the lanes and names.
 // Empty when: every lane keeps to itself.
-// Cost: reads all dependencies whose effect starts in the window.
+// Cost: of a run with several lanes, reads all dependencies whose effect starts in the window.
 
+MATCH (l:Lane {run: $run})
+WITH count(l) AS lanes WHERE lanes > 1
 // Chains are pruned first; `chain >= 0` lets the index on (run, chain) find those of the run.
 MATCH (c:Chain {run: $run})
 WHERE c.chain >= 0 AND c.start_ns < $end_ns AND c.end_ns > $start_ns
