@@ -56,11 +56,12 @@ CALL (on_threads, off_gpus, of_back_ends) {
   UNION ALL
   WITH on_threads, off_gpus, split($talking, '\n') AS talking WHERE off_gpus OR size(on_threads) > 0
   MATCH (e:Event {run: $run}) USING INDEX e:Event(run)
+  // Looked at only now: a scan by this label would read all runs.
+  WITH e, on_threads, off_gpus, talking, e:CpuOp AS is_operator WHERE is_operator
+  WITH e, on_threads, talking, e.name AS operator
   WHERE e.start_ns >= $start_ns AND e.start_ns < $end_ns AND ($rank IS NULL OR e.rank = $rank)
     AND (off_gpus OR e.rank IN on_threads)
-  // Looked at only now: a scan by this label would read all runs.
-  WITH e, on_threads, talking, e:CpuOp AS is_operator WHERE is_operator
-  WITH e, on_threads, talking, any(name IN talking WHERE e.name STARTS WITH name) AS hands_over
+  WITH e, on_threads, talking, any(name IN talking WHERE operator STARTS WITH name) AS hands_over
   // A back end copies on its own thread what it sends: that is part of the communication. Autograd functions hand over.
   WHERE (hands_over OR e.rank IN on_threads) AND NOT EXISTS {
     (e)-[:CHILD_OF]->(p) WHERE p.collective_kind IS NOT NULL OR p:CpuOp AND (NOT hands_over
