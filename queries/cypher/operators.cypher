@@ -30,9 +30,9 @@ MATCH (l:Lane {run: $run}) USING INDEX l:Lane(run)
 WITH collect(DISTINCT CASE WHEN l.kind = 'stream' AND l.matters THEN l.rank END) AS gpu_ranks
 CALL (gpu_ranks) {
   MATCH (e:Event {run: $run}) USING INDEX e:Event(run)
+  WHERE e.start_ns >= $start_ns AND e.start_ns < $end_ns AND ($rank IS NULL OR e.rank = $rank)
   // Looked at only now: a scan by this label would read all runs.
   WITH e, gpu_ranks, e:CpuOp AS is_operator WHERE is_operator
-  WITH e, gpu_ranks WHERE e.start_ns >= $start_ns AND e.start_ns < $end_ns AND ($rank IS NULL OR e.rank = $rank)
   // To look for what a node does not have takes longest.
   WITH e.rank AS rank, e.name AS name, CASE WHEN $by_shape THEN e.shapes END AS shapes, e.recursive AS recursive,
     count(*) AS count, sum(e.duration_ns) AS duration_ns, sum(e.operator_ns) AS self_cpu_ns,
