@@ -12,8 +12,8 @@ import pandas as pd
 
 from tracegraph.base.parallel import run_all
 from tracegraph.base.progress import Progress, silent
-from tracegraph.queries.catalog import SESSIONS, Query, ask, find
-from tracegraph.queries.module import CypherModule, in_types
+from tracegraph.queries.catalog import SESSIONS, Call, Query, ask, find
+from tracegraph.queries.module import in_types
 from tracegraph.queries.shapes.two_windows import RUN, second
 from tracegraph.store.connection import Database
 from tracegraph.store.kept_answers import KeptAnswers
@@ -31,22 +31,6 @@ def _unheard(name: str, seconds: float) -> None:
 
 
 @dataclass(frozen=True)
-class _Call:
-    """A module to be asked, with its values in the order of its parameters; several queries may share it."""
-
-    module: CypherModule
-    values: tuple[object, ...]
-
-    @property
-    def named(self) -> dict[str, object]:
-        """The values by the names of the parameters."""
-        return {one.name: value for one, value in zip(self.module.parameters, self.values, strict=True)}
-
-    def run(self, database: Database) -> pd.DataFrame:
-        return self.module.run(database, **self.named)
-
-
-@dataclass(frozen=True)
 class _Question:
     """A query with all its values.
 
@@ -59,15 +43,15 @@ class _Question:
     key: str | None = None
 
     @cached_property
-    def calls(self) -> list[_Call]:
+    def calls(self) -> list[Call]:
         """What it may ask, in the order of its modules."""
-        return [_Call(module, tuple(values.values())) for module, values in self.query.calls(self.values)]
+        return self.query.calls(self.values)
 
-    def due(self, frames: Mapping[_Call, pd.DataFrame]) -> list[_Call]:
+    def due(self, frames: Mapping[Call, pd.DataFrame]) -> list[Call]:
         """List what it asks next, when these results are known."""
         return self.query.due(self.calls, frames)
 
-    def shaped(self, frames: Mapping[_Call, pd.DataFrame]) -> pd.DataFrame:
+    def shaped(self, frames: Mapping[Call, pd.DataFrame]) -> pd.DataFrame:
         """Make its answer from the results of all that it asked."""
         return self.query.shaped(self.values, [frames[call] for call in self.calls if call in frames])
 
@@ -133,7 +117,7 @@ class Answers:
         open_ones = {name: question for name, question in questions.items() if name not in rows}
         if not open_ones:
             return rows
-        frames: dict[_Call, pd.DataFrame] = {}
+        frames: dict[Call, pd.DataFrame] = {}
         while due := dict.fromkeys(call for one in open_ones.values() for call in one.due(frames)):
             # Of a run without GPU work a page asks dozens of questions about GPUs: planning takes seconds.
             lacking = {call: call.module.nothing() for call in due if may_keep and self._lacks(call)}
@@ -160,8 +144,8 @@ class Answers:
         kept = None if question.key is None else self.kept.load(question.run, question.key)
         return None if kept is None else in_types(kept, question.query.columns)
 
-    def _ask(self, calls: Sequence[_Call], heard: Heard) -> dict[_Call, pd.DataFrame]:
-        def timed(call: _Call) -> tuple[_Call, float, pd.DataFrame]:
+    def _ask(self, calls: Sequence[Call], heard: Heard) -> dict[Call, pd.DataFrame]:
+        def timed(call: Call) -> tuple[Call, float, pd.DataFrame]:
             begun = time.perf_counter()
             rows = call.run(self.database)
             return call, time.perf_counter() - begun, rows
@@ -173,7 +157,7 @@ class Answers:
             heard(call.module.name, seconds)
         return frames
 
-    def _ready(self, calls: Iterable[_Call]) -> Iterator[_Call]:
+    def _ready(self, calls: Iterable[Call]) -> Iterator[Call]:
         """Yield first what needs no index, so that it is asked while the server still builds them.
 
         What needs more than a first screen's is asked once all are there.
@@ -198,7 +182,7 @@ class Answers:
             self._stored[run] = None if ready.empty else _stored(ready.iloc[0])
         return self._stored[run]
 
-    def _lacks(self, call: _Call) -> bool:
+    def _lacks(self, call: Call) -> bool:
         """Tell whether its run holds no node of any label that the module's rows need."""
         needs = call.module.needs
         run = self._find(str(call.named[RUN])) if needs else None

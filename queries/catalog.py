@@ -1,10 +1,9 @@
 """All queries by name with parameters and columns: the .cypher modules, and shapes of their rows."""
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
-from typing import TypeVar
 
 import pandas as pd
 
@@ -12,7 +11,15 @@ from tracegraph.base.errors import InputError
 from tracegraph.base.parallel import run_all
 from tracegraph.base.suggest import did_you_mean
 from tracegraph.queries import module
-from tracegraph.queries.module import Column, CypherModule, Parameter, complete_values, in_types, load
+from tracegraph.queries.module import (
+    Column,
+    CypherModule,
+    Parameter,
+    complete_values,
+    in_types,
+    load,
+    no_rows,
+)
 from tracegraph.queries.shapes.derived import DERIVED
 from tracegraph.queries.shapes.derived_query import Derived
 from tracegraph.queries.shapes.two_windows import about_b, apart
@@ -34,8 +41,23 @@ SHAPING = (
 """Packages whose text decides how rows are shaped."""
 _MEANT_WHOLE = 1_000
 """A query whose limit is at least this by default is meant to list all rows."""
-_Call = tuple[CypherModule, tuple[tuple[str, object], ...]]
-Call = TypeVar("Call", bound=Hashable)
+
+
+@dataclass(frozen=True)
+class Call:
+    """A module to be asked, with its values in the order of its parameters; several queries may share it."""
+
+    module: CypherModule
+    values: tuple[object, ...]
+
+    @property
+    def named(self) -> dict[str, object]:
+        """The values by the names of the parameters."""
+        return {one.name: value for one, value in zip(self.module.parameters, self.values, strict=True)}
+
+    def run(self, database: Database) -> pd.DataFrame:
+        """Ask the module; the errors are those of `CypherModule.run`."""
+        return self.module.run(database, **self.named)
 
 
 @dataclass(frozen=True)
@@ -119,26 +141,26 @@ class Query:
             The server failed.
         """
         complete = self.complete(values)
-        calls = [(one, tuple(own.items())) for one, own in self.calls(complete)]
+        calls = self.calls(complete)
 
-        def asked(call: _Call) -> tuple[_Call, pd.DataFrame]:
-            return call, call[0].run(database, **dict(call[1]))
+        def asked(call: Call) -> tuple[Call, pd.DataFrame]:
+            return call, call.run(database)
 
-        found: dict[_Call, pd.DataFrame] = {}
+        found: dict[Call, pd.DataFrame] = {}
         while due := self.due(calls, found):
             found |= run_all(asked, due, SESSIONS, database.give_up)
         return self.shaped(complete, [found[call] for call in calls if call in found])
 
-    def calls(self, values: Mapping[str, object]) -> list[tuple[CypherModule, dict[str, object]]]:
-        """List the modules in the order in which `shaped` takes their rows, each with its own `values`."""
+    def calls(self, values: Mapping[str, object]) -> list[Call]:
+        """List all that it may ask for these `values`, in the order in which `shaped` takes the rows."""
         fixed = {} if self.derived is None else self.derived.fixed
         of_a, of_b = apart(values) if self.again else (values, {})
         asked = [(one, {**of_a, **fixed}) for one in self.modules]
         asked += [(one, {**of_b, **fixed}) for one in self.again]
-        return [(one, {p.name: known[p.name] for p in one.parameters}) for one, known in asked]
+        return [Call(one, tuple(known[p.name] for p in one.parameters)) for one, known in asked]
 
     def due(self, calls: Sequence[Call], found: Mapping[Call, pd.DataFrame]) -> list[Call]:
-        """Return which of its calls are asked next, each once, if the rows of those in `found` are known."""
+        """List which of its calls to ask next, each once, given the rows that are in `found`."""
         wanted = calls
         if self.derived is not None and self.derived.first_decides:
             rows = found.get(calls[0])
@@ -151,7 +173,7 @@ class Query:
         if self.derived is None:
             return frames[0]
         if len(frames) < len(self.modules) + len(self.again):
-            return in_types(pd.DataFrame(columns=[column.name for column in self.columns]), self.columns)
+            return no_rows(self.columns)
         return in_types(self.derived.shape(values, *frames), self.columns)
 
 

@@ -1,7 +1,7 @@
 """A .cypher file as a checked, typed query: its header is its signature."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
@@ -125,7 +125,7 @@ class CypherModule:
 
     def nothing(self) -> pd.DataFrame:
         """Return a result without rows."""
-        return in_types(pd.DataFrame(columns=[column.name for column in self.columns]), self.columns)
+        return no_rows(self.columns)
 
     def run(self, database: "Database", **values: object) -> pd.DataFrame:
         """Ask the query; the result has the header's columns, in its order and types.
@@ -175,6 +175,11 @@ def in_types(frame: pd.DataFrame, columns: Iterable[Column]) -> pd.DataFrame:
     """
     typed = {column.name: _typed(frame[column.name], column) for column in columns}
     return pd.DataFrame(typed, copy=False)  # a million rows of a path take half a second to copy
+
+
+def no_rows(columns: Sequence[Column]) -> pd.DataFrame:
+    """Return a result with these columns, of their types, and without rows."""
+    return in_types(pd.DataFrame(columns=[column.name for column in columns]), columns)
 
 
 def _typed(values: "pd.Series[Any]", column: Column) -> "pd.Series[Any]":

@@ -18,8 +18,8 @@ class Derived:
     The rows of the modules in `again`, about a second window, B, follow those. `fixed` are values that all
     modules get, so that a caller does not give them. `parameters` are those of the shape itself. `settle`
     turns values that a caller may give in several ways into the one that decides the rows. `empty_when`: when
-    there are no rows, if that differs from when the first module has none. `first_decides`: without rows of
-    the first module there are none, and the others take so long that they are asked only if it has some.
+    there are no rows, if that differs from when the first module has none. `first_decides`: if the
+    first module has no rows, the query has none either, so the others, which are slow, are not asked.
     """
 
     name: str

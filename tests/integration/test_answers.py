@@ -171,7 +171,7 @@ def test_what_the_first_module_decides_is_asked_no_further(
         assert answers.get(name, **values).empty
         assert answers.asked in ([], [query.modules[0].name])  # a rank alone has no node that some need
         # The others have rows here, of which none makes a row of this query.
-        frames = [module.run(database, **own) for module, own in query.calls(values)]
+        frames = [call.run(database) for call in query.calls(values)]
         assert frames[0].empty
         assert not all(frame.empty for frame in frames)
         pd.testing.assert_frame_equal(query.shaped(values, frames), query.shaped(values, frames[:1]))

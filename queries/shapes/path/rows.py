@@ -60,7 +60,7 @@ def path_rows(values: Values, groups: pd.DataFrame, lanes: pd.DataFrame) -> pd.D
 def unfold_segments(groups: pd.DataFrame) -> pd.DataFrame:
     """Unfold the rows of `path_segments` into a row for each segment, in no particular order.
 
-    `source_index` is null for a gap; `margin_ns` is null where there is no second cause.
+    A gap has no `source_index`, and a segment without a second cause has no `margin_ns`: they are null.
     """
     lists = ["source_index", "margin_ns", "start_ns", "end_ns"]
     sizes = groups["start_ns"].map(len).astype("int64")
