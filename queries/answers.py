@@ -49,7 +49,7 @@ class _Question:
 
     def due(self, frames: Mapping[Call, pd.DataFrame]) -> list[Call]:
         """List what it asks next, when these results are known."""
-        return self.query.due(self.calls, frames)
+        return self.query.due(self.values, self.calls, frames)
 
     def shaped(self, frames: Mapping[Call, pd.DataFrame]) -> pd.DataFrame:
         """Make its answer from the results of all that it asked."""

@@ -147,7 +147,7 @@ class Query:
             return call, call.run(database)
 
         found: dict[Call, pd.DataFrame] = {}
-        while due := self.due(calls, found):
+        while due := self.due(complete, calls, found):
             found |= run_all(asked, due, SESSIONS, database.give_up)
         return self.shaped(complete, [found[call] for call in calls if call in found])
 
@@ -159,17 +159,19 @@ class Query:
         asked += [(one, {**of_b, **fixed}) for one in self.again]
         return [Call(one, tuple(known[p.name] for p in one.parameters)) for one, known in asked]
 
-    def due(self, calls: Sequence[Call], found: Mapping[Call, pd.DataFrame]) -> list[Call]:
+    def due(
+        self, values: Mapping[str, object], calls: Sequence[Call], found: Mapping[Call, pd.DataFrame]
+    ) -> list[Call]:
         """List which of its calls to ask next, each once, given the rows that are in `found`."""
         wanted = calls
-        if self.derived is not None and self.derived.first_decides:
+        if self.derived is not None and self.derived.due_if is not None:
             rows = found.get(calls[0])
-            wanted = calls[:1] if rows is None or rows.empty else calls
+            wanted = calls if rows is not None and self.derived.due_if(values, rows) else calls[:1]
         # If a window is compared with itself, it is asked about once.
         return [call for call in dict.fromkeys(wanted) if call not in found]
 
     def shaped(self, values: Mapping[str, object], frames: Sequence[pd.DataFrame]) -> pd.DataFrame:
-        """Make the result from those of the modules, in their order, or from the first that has no rows."""
+        """Make the result from those of the modules, in their order; without all of them it has no rows."""
         if self.derived is None:
             return frames[0]
         if len(frames) < len(self.modules) + len(self.again):

@@ -1438,6 +1438,7 @@ class RunQueries(Asking):
             device (int64, may be missing): GPU index of a stream
             stream (int64, may be missing): stream id of a stream
             matters (bool): whether the path may end on it
+            longest_ns (int64, may be missing): the longest time that one of its events takes itself, null without events, ns
 
         Raises:
             InputError: a value is not allowed, or there is no such run, step or rank.

@@ -1,12 +1,18 @@
 """The queries that are made from the rows of Cypher modules: `DERIVED` lists them all."""
 
-from tracegraph.queries.shapes.derived_query import Derived
+from tracegraph.queries.shapes.derived_query import Derived, any_rows
 from tracegraph.queries.shapes.differences import DIFFERENCES
 from tracegraph.queries.shapes.gpu.busy import BUSY_COLUMNS, gpu_busy
 from tracegraph.queries.shapes.gpu.queries import IDLE_TIME
 from tracegraph.queries.shapes.gpu.roofline import ROOFLINE_COLUMNS, roofline
 from tracegraph.queries.shapes.lateness import LATE_COLUMNS, late_causes
 from tracegraph.queries.shapes.links.queries import LINK_USE
+from tracegraph.queries.shapes.outliers import (
+    OUTLIER_COLUMNS,
+    OUTLIER_PARAMETERS,
+    may_stand_out,
+    outliers,
+)
 from tracegraph.queries.shapes.parallel.queries import PARALLEL
 from tracegraph.queries.shapes.path.queries import PATH
 from tracegraph.queries.shapes.peak.queries import PEAK_USE
@@ -45,7 +51,7 @@ DERIVED = (
         ("rank_waits", "rank_work", "rank_gaps", "path_frames", "steps"),
         LATE_COLUMNS,
         late_causes,
-        first_decides=True,
+        due_if=any_rows,
     ),
     Derived(
         "roofline",
@@ -67,6 +73,16 @@ DERIVED = (
         ("times_about",),
         ABOUT_COLUMNS,
         events_about,
+    ),
+    Derived(
+        "outliers",
+        "Events that last far longer than others of their name, and take much of a window.",
+        ("lanes", "long_names"),
+        OUTLIER_COLUMNS,
+        outliers,
+        parameters=OUTLIER_PARAMETERS,
+        empty_when="nothing stands out so",
+        due_if=may_stand_out,
     ),
     Derived(
         "queue_length_series",

@@ -18,8 +18,9 @@ class Derived:
     The rows of the modules in `again`, about a second window, B, follow those. `fixed` are values that all
     modules get, so that a caller does not give them. `parameters` are those of the shape itself. `settle`
     turns values that a caller may give in several ways into the one that decides the rows. `empty_when`: when
-    there are no rows, if that differs from when the first module has none. `first_decides`: if the
-    first module has no rows, the query has none either, so the others, which are slow, are not asked.
+    there are no rows, if that differs from when the first module has none. `due_if` tells from the values
+    and the rows of the first module whether the others, which take long, are asked; if not, the query has no
+    rows.
     """
 
     name: str
@@ -32,4 +33,9 @@ class Derived:
     parameters: tuple[Parameter, ...] = ()
     settle: Callable[[Values], dict[str, Any]] = dict
     empty_when: str | None = None
-    first_decides: bool = False
+    due_if: Callable[[Values, pd.DataFrame], bool] | None = None
+
+
+def any_rows(_: Values, rows: pd.DataFrame) -> bool:
+    """Tell whether the first module has rows, for a query that has none without them."""
+    return not rows.empty

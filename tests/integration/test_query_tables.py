@@ -31,10 +31,10 @@ CASES = {
         0 1 0 120 120 130 train_1
         0 2 45 90 45 100 train_2""",
     "lanes": """
-        lane rank kind name pid tid device stream matters
-        0 0 thread main 1 1 - - True
-        1 0 stream stream - - 0 7 True
-        2 0 thread idle 1 2 - - False""",
+        lane rank kind name pid tid device stream matters longest_ns
+        0 0 thread main 1 1 - - True 130
+        1 0 stream stream - - 0 7 True 40
+        2 0 thread idle 1 2 - - False -""",
     "dependency_counts": """
         dependency mechanism evidence count binding confidence
         SEQUENTIAL program_order recorded 5 4 1.0

@@ -135,7 +135,7 @@ def test_a_first_look_reads_each_node_once_without_the_other_indexes(tmp_path: P
     modules = list(map(load, names()))
     ahead = [one for one in modules if not one.needs_index]
     first = [one for one in modules if one.needs_index and not one.needs_all_indexes]
-    assert {"run_details", "run_window", "times_about", "outliers"} <= {one.name for one in ahead}
+    assert {"run_details", "run_window", "times_about", "long_names"} <= {one.name for one in ahead}
     assert {"path_gaps", "gpu_work_times"} <= {one.name for one in first}
     with store_and_open(workspace, MANAGED, tables, manifest(tables.run)) as database:
         await_indexes(database)

@@ -1,6 +1,6 @@
 """The queries about kinds of parallelism."""
 
-from tracegraph.queries.shapes.derived_query import Derived
+from tracegraph.queries.shapes.derived_query import Derived, any_rows
 from tracegraph.queries.shapes.parallel.bucket_sizes import (
     BUCKET_COLUMNS,
     BUCKET_PARAMETERS,
@@ -53,7 +53,7 @@ PARALLEL = (
         GATHER_COLUMNS,
         gathers,
         fixed={**_LAUNCHED, **GATHER_VALUES},
-        first_decides=True,
+        due_if=any_rows,
     ),
     Derived(
         "ddp_bucket_sizes",
@@ -63,6 +63,6 @@ PARALLEL = (
         ddp_bucket_sizes,
         fixed=GRADIENTS,
         parameters=BUCKET_PARAMETERS,
-        first_decides=True,
+        due_if=any_rows,
     ),
 )
