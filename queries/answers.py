@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import pandas as pd
 
@@ -19,6 +18,8 @@ from tracegraph.store.connection import Database
 from tracegraph.store.kept_answers import KeptAnswers
 from tracegraph.store.load.indexes import await_indexes
 
+_DETAILS = "run_details"
+"""The query that tells when a run was stored, on which what is kept of it depends."""
 _RUNS = (RUN, second(RUN))
 """Names of the parameters that name a run."""
 Values = Mapping[str, object]
@@ -58,8 +59,9 @@ class _Question:
 
 @dataclass(frozen=True)
 class _Stored:
-    """A complete run: when it was stored, and the labels of its nodes."""
+    """A complete run: its row of `run_details`, when it was stored, and the labels of its nodes."""
 
+    details: pd.DataFrame
     created: str
     labels: frozenset[str]
 
@@ -141,7 +143,12 @@ class Answers:
         return _Question(query, complete, runs[0], answer_key(query, complete, known))
 
     def _load(self, question: _Question) -> pd.DataFrame | None:
-        kept = None if question.key is None else self.kept.load(question.run, question.key)
+        if question.key is None:
+            return None
+        stored = self._stored[question.run]
+        if question.query.name == _DETAILS and stored is not None:
+            return stored.details.copy()
+        kept = self.kept.load(question.run, question.key)
         return None if kept is None else in_types(kept, question.query.columns)
 
     def _ask(self, calls: Sequence[Call], heard: Heard) -> dict[Call, pd.DataFrame]:
@@ -177,9 +184,9 @@ class Answers:
     def _find(self, run: str) -> _Stored | None:
         """Find a run; None if there is no complete run of that name."""
         if run not in self._stored:
-            details = ask(self.database, "run_details", run=run)
+            details = ask(self.database, _DETAILS, run=run)
             ready = details[details["state"] == "ready"]
-            self._stored[run] = None if ready.empty else _stored(ready.iloc[0])
+            self._stored[run] = None if ready.empty else _stored(ready)
         return self._stored[run]
 
     def _lacks(self, call: Call) -> bool:
@@ -189,9 +196,10 @@ class Answers:
         return run is not None and bool(run.labels) and not needs & run.labels
 
 
-def _stored(details: "pd.Series[Any]") -> _Stored:
-    labels = json.loads(details["nodes_by_label"] or "{}")
-    return _Stored(str(details["created"]), frozenset(label for label, count in labels.items() if count))
+def _stored(details: pd.DataFrame) -> _Stored:
+    labels = json.loads(details["nodes_by_label"].iloc[0] or "{}")
+    present = frozenset(label for label, count in labels.items() if count)
+    return _Stored(details, str(details["created"].iloc[0]), present)
 
 
 def answer_key(query: Query, values: Values, runs: Mapping[str, str]) -> str:

@@ -126,9 +126,9 @@ def report(
                 _print_all(found.findings, form, full_names=full_names)
             if output is not None and files is not None:
                 _print_files(context, output, files, form)
-        # What is shown needs no index, so it need not wait for those of a new database.
-        with context.progress() as progress, bench.answers() as answers:
-            await_indexes(answers.database, progress)
+        if sources:  # what is shown needs none of a new database's indexes, and did not wait for them
+            with context.progress() as progress, bench.answers() as answers:
+                await_indexes(answers.database, progress)
 
 
 @contextmanager
