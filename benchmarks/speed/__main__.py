@@ -15,7 +15,7 @@ from benchmarks.accuracy.markdown import find_block
 from benchmarks.speed.describe import Measured, describe
 from benchmarks.speed.history import NAMES, History, Ratios, find_ratios, regressions
 from benchmarks.speed.inputs import SIZES, Trace, find_traces
-from benchmarks.speed.measure import ROOT, measure
+from benchmarks.speed.measure import FLOOR, ROOT, measure
 from benchmarks.speed.ranks import oracle_option
 
 SHARED = ROOT.parent / "shared"
@@ -101,6 +101,8 @@ def main(
                 history.keep(commit, trace, find_ratios(stages))
                 by_commit.write(history.describe())
     if check:
+        for trace, stages in results:
+            click.echo(f"{trace.name}: its floor took {stages[FLOOR]['drift']:.2f} times as long afterwards")
         _compare([(trace, find_ratios(stages)) for trace, stages in results], history)
 
 

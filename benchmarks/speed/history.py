@@ -34,7 +34,10 @@ NAMES = {
 
 
 def find_ratios(stages: Mapping[str, Mapping[str, float]]) -> Ratios:
-    """Divide by the two floors, which are decoding the file and importing a lean graph."""
+    """Divide by the two floors, which are decoding the file and importing a lean graph.
+
+    The import is the mean of before and after the ways.
+    """
     whole, floors = stages["whole_way"], [stages["decode"], stages["import_only"]]
     wall, cpu = (sum(floor[kind] for floor in floors) for kind in ("wall_s", "cpu_s"))
     return Ratios(

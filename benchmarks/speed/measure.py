@@ -20,6 +20,8 @@ from tracegraph.store.workspace import Workspace
 ROOT = Path(__file__).resolve().parents[2]
 ALONE = ("decode", "read", "model", "what_if", "tables", "import_only")
 """Stages that leave nothing behind."""
+FLOOR = "import_only"
+"""The stage that is measured before and after what it is compared with, as a machine may change its speed."""
 ON_SERVER = ("report", "queries", "bolt")
 """Stages on a stored run whose server is up."""
 _BRIEF = ("decode", "tables", "import_only", "report")
@@ -81,12 +83,16 @@ def _keep_looking(watch: Watch, done: threading.Event) -> None:
 
 
 def measure(trace: Trace, place: Path, repeat: int) -> dict[str, Facts]:
-    """Measure the stages of one trace, as medians by stage; the workspaces are removed."""
+    """Measure the stages of one trace, as medians by stage; the workspaces are removed.
+
+    The floor also has its `drift`: how many times as long it took after the whole way as before.
+    """
     found, stages = {}, _stages(SIZES[trace.size])
     for stage in (name for name in ALONE if name in stages):
-        runs = [run_stage(stage, trace.path, fresh(place / "alone")) for _ in range(repeat)]
+        runs = [_alone(stage, trace, place) for _ in range(repeat)]
         found[stage] = medians(runs)
         click.echo(f"{trace.name}: {stage} {found[stage]['cpu_s']:.2f} s of CPU", err=True)
+    before, after = found[FLOOR], []
     kept: dict[str, list[Facts]] = {stage: [] for stage in ("all_files", "whole_way", *ON_SERVER)}
     for _ in range(repeat):
         kept["all_files"].append(run_stage("all_files", trace.path, fresh(place / "whole")))
@@ -94,6 +100,7 @@ def measure(trace: Trace, place: Path, repeat: int) -> dict[str, Facts]:
         workspace = fresh(place / "whole")
         whole = run_stage("whole_way", trace.path, workspace)
         kept["whole_way"].append(whole | {"disk": disk_bytes(workspace)})
+        after.append(_alone(FLOOR, trace, place))
         tracegraph(workspace, "start")
         try:
             for stage in (name for name in ON_SERVER if name in stages):
@@ -103,7 +110,13 @@ def measure(trace: Trace, place: Path, repeat: int) -> dict[str, Facts]:
         files = kept["all_files"][-1]["wall_s"]
         click.echo(f"{trace.name}: whole way {whole['wall_s']:.1f} s, with all files {files:.1f} s", err=True)
     shutil.rmtree(place / "whole")
+    drift = medians(after)["wall_s"] / before["wall_s"]
+    found[FLOOR] = medians([before, medians(after)]) | {"drift": drift}
     return found | {stage: medians(runs) for stage, runs in kept.items() if runs}
+
+
+def _alone(stage: str, trace: Trace, place: Path) -> Facts:
+    return run_stage(stage, trace.path, fresh(place / "alone"))
 
 
 def _stages(events: int) -> tuple[str, ...]:
