@@ -145,8 +145,7 @@ class Answers:
     def _load(self, question: _Question) -> pd.DataFrame | None:
         if question.key is None:
             return None
-        stored = self._stored[question.run]
-        if question.query.name == _DETAILS and stored is not None:
+        if question.query.name == _DETAILS and (stored := self._find(question.run)) is not None:
             return stored.details.copy()
         kept = self.kept.load(question.run, question.key)
         return None if kept is None else in_types(kept, question.query.columns)

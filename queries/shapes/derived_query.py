@@ -17,10 +17,10 @@ class Derived:
 
     The rows of the modules in `again`, about a second window, B, follow those. `fixed` are values that all
     modules get, so that a caller does not give them. `parameters` are those of the shape itself. `settle`
-    turns values that a caller may give in several ways into the one that decides the rows. `empty_when`: when
-    there are no rows, if that differs from when the first module has none. `due_if` tells from the values
-    and the rows of the first module whether the others, which take long, are asked; if not, the query has no
-    rows.
+    turns values that a caller may give in several ways into the one that decides the rows. `empty_when` says
+    when there are no rows, where that is not simply when the first module has none. `due_if` decides from the
+    values and the rows of the first module whether to ask the others, which take long; without them the query
+    has no rows.
     """
 
     name: str

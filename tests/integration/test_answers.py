@@ -172,6 +172,9 @@ def test_what_the_first_module_decides_is_asked_no_further(
         assert answers.asked in ([], [query.modules[0].name])  # a rank alone has no node that some need
         # The first or others have rows here, of which none makes a row of this query.
         frames = [call.run(database) for call in query.calls(values)]
+        assert query.derived is not None
+        assert query.derived.due_if is not None
+        assert not query.derived.due_if(values, frames[0])
         assert not all(frame.empty for frame in frames)
         pd.testing.assert_frame_equal(query.shaped(values, frames), query.shaped(values, frames[:1]))
 
