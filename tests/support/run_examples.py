@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-LIMIT_S = 600
+LIMIT_S = 1200
+"""An example takes one to three minutes on a quiet machine."""
 ABORTED = "terminate called without an active exception"
 """What a rank says whose threads in torch abort it as it ends: rare, at no fault of the example."""
 needs_torch = pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed")
