@@ -16,13 +16,18 @@
 
 MATCH (l:Lane {run: $run})
 WITH count(l) AS lanes WHERE lanes > 1
-// Chains are pruned first; `chain >= 0` lets the index on (run, chain) find those of the run.
-MATCH (c:Chain {run: $run})
-WHERE c.chain >= 0 AND c.start_ns < $end_ns AND c.end_ns > $start_ns
-MATCH (s:Segment {run: $run, chain: c.chain}) WHERE s.start_ns >= $start_ns AND s.start_ns < $end_ns
-  AND s.end_ns IS NOT NULL AND s.frame IS NOT NULL
-MATCH (s)<-[d:SEQUENTIAL|INVOCATION|SYNCHRONIZATION|CROSS_THREAD]-(cause:Segment) WHERE cause.lane <> s.lane
-RETURN cause.lane AS cause_lane, s.lane AS effect_lane, type(d) AS dependency, d.mechanism AS mechanism,
-  d.evidence AS evidence, count(*) AS count, sum(CASE WHEN d.binding THEN 1 ELSE 0 END) AS binding,
-  sum(CASE WHEN d.binding THEN d.gap_ns ELSE 0 END) AS gap_ns
+// @include parts_of_time
+WITH chains, since_ns, until_ns WHERE since_ns < $end_ns AND until_ns > $start_ns
+CALL (chains, since_ns, until_ns) {
+  UNWIND chains AS chain
+  MATCH (s:Segment {run: $run, chain: chain})
+  WHERE s.start_ns >= since_ns AND s.start_ns < until_ns AND s.start_ns >= $start_ns AND s.start_ns < $end_ns
+    AND s.end_ns IS NOT NULL AND s.frame IS NOT NULL
+  MATCH (s)<-[d:SEQUENTIAL|INVOCATION|SYNCHRONIZATION|CROSS_THREAD]-(cause:Segment) WHERE cause.lane <> s.lane
+  RETURN cause.lane AS cause_lane, s.lane AS effect_lane, type(d) AS dependency, d.mechanism AS mechanism,
+    d.evidence AS evidence, count(*) AS count, sum(CASE WHEN d.binding THEN 1 ELSE 0 END) AS binding,
+    sum(CASE WHEN d.binding THEN d.gap_ns ELSE 0 END) AS gap_ns
+} IN CONCURRENT TRANSACTIONS OF 1 ROW
+RETURN cause_lane, effect_lane, dependency, mechanism, evidence, sum(count) AS count, sum(binding) AS binding,
+  sum(gap_ns) AS gap_ns
 ORDER BY binding DESC, cause_lane, effect_lane, dependency, mechanism, evidence
