@@ -18,9 +18,9 @@ class Derived:
     The rows of the modules in `again`, about a second window, B, follow those. `fixed` are values that all
     modules get, so that a caller does not give them. `parameters` are those of the shape itself. `settle`
     turns values that a caller may give in several ways into the one that decides the rows. `empty_when` says
-    when there are no rows, where that is not simply when the first module has none. `due_if` decides from the
-    values and the rows of the first module whether to ask the others, which take long; without them the query
-    has no rows.
+    when there are no rows; without it, there are none when the first module has none. `due_if` decides from
+    the values and the rows of the first module whether to ask the others, which take long; where they are not
+    asked, the query has no rows.
     """
 
     name: str

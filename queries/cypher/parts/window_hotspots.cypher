@@ -75,7 +75,7 @@ UNION ALL
     sum(CASE WHEN lag_ns > 0 AND inferred AND is_inside THEN lag_ns ELSE 0 END) AS lag_inferred_ns
   UNWIND [[name, category, own_inferred_ns, 0], [lag, 'gap', lag_inferred_ns, lag_ns]] AS sums
   RETURN null AS frame, sums[0] AS name, sums[1] AS category, sum(sums[2]) AS inferred_ns, sum(sums[3]) AS duration_ns
-} IN CONCURRENT TRANSACTIONS OF 20 ROWS  // a core reads one: several read these at once
+} IN CONCURRENT TRANSACTIONS OF 20 ROWS  // one core reads one transaction
 // Each frame is looked up once, not for each window.
 WITH frame, collect([t, on_gpu, name, category, duration_ns, inferred_ns]) AS sums
 OPTIONAL MATCH (f:Frame {run: $run, frame: frame})
